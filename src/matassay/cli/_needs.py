@@ -1,0 +1,149 @@
+"""What commands need of this machine, and the command that mends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from matassay.core import MatAssayError, Task
+
+SETUP = "make setup"
+
+#: Providers' SDKs and keys: needed for hosted models only.
+PROVIDERS = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "google-genai": "GOOGLE_API_KEY",
+}
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing that is needed, or useful."""
+
+    name: str
+    """What."""
+    found: bool
+    """Whether it is there."""
+    detail: str
+    """What was found, or what is wrong."""
+    mend: str = ""
+    """Command that puts it right."""
+    needed: bool = True
+    """False: only some things need it, and the detail says which."""
+
+
+def check_worlds(tasks: Sequence[Task], seed: int) -> None:
+    """Fail early and once, instead of in every episode.
+
+    Raises
+    ------
+    EnvironmentFailure
+        If a task acts in a browser and there is none.
+    """
+    from matassay.worlds.browser import BrowserWorld, find_browser
+
+    one_of_each = {(t.suite, t.group): t for t in tasks}.values()
+    if any(isinstance(t.open_world(t.scenario(seed)), BrowserWorld) for t in one_of_each):
+        find_browser()
+
+
+def all_needs() -> Iterator[Need]:
+    """Everything, in the order in which it should be mended."""
+    yield _python()
+    yield from _packages()
+    yield _browser()
+    yield _font()
+    yield _tasks()
+    yield _logs()
+    yield from _optional()
+
+
+def _python() -> Need:
+    found = sys.version_info[:3]
+    text = "Python " + ".".join(map(str, found))
+    return Need("python", found >= (3, 11), text, "sudo apt-get install python3.11-venv && make setup")
+
+
+def _packages() -> Iterator[Need]:
+    import re
+
+    try:
+        wanted = [r for r in requires("matassay") or [] if "extra ==" not in r]
+    except PackageNotFoundError:
+        yield Need("matassay", False, "not installed in this environment", SETUP)
+        return
+    missing = []
+    for requirement in wanted:
+        name = re.split(r"[\s;<>=!~\[(]", requirement, maxsplit=1)[0]
+        try:
+            version(name)
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        yield Need("packages", False, "missing: " + ", ".join(missing), SETUP)
+    else:
+        yield Need("packages", True, f"all {len(wanted)} Python packages; inspect-ai {version('inspect-ai')}")
+
+
+def _browser() -> Need:
+    from matassay.worlds.browser import find_browser
+
+    try:
+        program = find_browser()
+        return Need("browser", True, f"{program.version()} ({program.path})")
+    except MatAssayError as error:
+        mend = SETUP if not shutil.which("apt-get") else "sudo apt-get install chromium-headless-shell   # or: make setup"
+        return Need("browser", False, str(error), mend)
+
+
+def _font() -> Need:
+    tool = shutil.which("fc-match")
+    if tool is None:
+        return Need("font", True, "cannot tell which fonts there are (no fc-match)", needed=False)
+    reply = subprocess.run([tool, "DejaVu Sans"], capture_output=True, text=True, timeout=30, check=False)  # noqa: S603 - fontconfig's own tool
+    found = "DejaVu" in reply.stdout
+    detail = "DejaVu Sans" if found else "DejaVu Sans is missing: screenshots are other pictures without it"
+    return Need("font", found, detail, "sudo apt-get install fonts-dejavu-core")
+
+
+def _tasks() -> Need:
+    from matassay.core import all_tasks
+
+    try:
+        found = all_tasks()
+    except Exception as error:  # noqa: BLE001 - whatever a suite raises while it is loaded is what is reported here
+        return Need("tasks", False, f"a suite cannot be loaded: {type(error).__name__}: {error}", SETUP)
+    suites = sorted({t.suite for t in found})
+    return Need("tasks", bool(found), f"{len(found)} tasks in {', '.join(suites) or 'no suite'}", SETUP)
+
+
+def _logs() -> Need:
+    folder = Path("logs")
+    there = folder if folder.exists() else Path.cwd()
+    return Need("logs", os.access(there, os.W_OK), f"{there.resolve()} can be written", "choose another with --log-dir")
+
+
+def _optional() -> Iterator[Need]:
+    for package, key in PROVIDERS.items():
+        try:
+            sdk: str | None = version(package)
+        except PackageNotFoundError:
+            sdk = None
+        provider = package.split("-")[0]
+        if sdk is None:
+            mend = f"pip install {package}"
+            yield Need(provider, False, f"no SDK; needed for --model {provider}/...", mend, needed=False)
+        elif not os.environ.get(key):
+            yield Need(provider, False, f"SDK {sdk}, no key; needed for --model {provider}/...", f"export {key}=...", False)
+        else:
+            yield Need(provider, True, f"SDK {sdk}, {key} is set", needed=False)
+    shown = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    detail = "there is one" if shown else "none; `play` and `view` print an address to open elsewhere"
+    yield Need("display", shown, detail, needed=False)

@@ -1,0 +1,206 @@
+"""``matassay report``, ``regrade``, ``replay`` and ``view``: what is done with logs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matassay.core import SCHEMA_VERSION, EpisodeResult, MatAssayError
+
+from ._console import Format, claim_stdout, say
+
+if TYPE_CHECKING:
+    from matassay.report import Summary
+    from matassay.report.logs import Replay
+
+
+def report(
+    logdir: Annotated[list[Path], typer.Argument(help="Folders of logs; give those of baselines as well.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.  [default: the first folder]")] = None,
+    format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
+) -> None:
+    """Write tables, intervals and plots as HTML, CSV and JSON."""
+    with claim_stdout() as real:
+        for folder in logdir:
+            if not folder.is_dir():
+                raise MatAssayError(f"{folder}: there is no such folder")
+        from matassay import evals
+        from matassay.report import summarise, write_report
+        from matassay.report.logs import read_settings
+
+        results = [r for folder in logdir for r in evals.read_results(folder.resolve())]
+        settings = read_settings([folder.resolve() for folder in logdir])
+        files = write_report(results, out or logdir[0], settings)
+        summary = summarise(results, settings)
+        if format is Format.JSON:
+            where = {"html": str(files.html), "csv": str(files.csv), "json": str(files.json)}
+            real.json({**summary.to_json(), "files": where})
+            return
+        real.table(_summary_table(summary))
+        real.lines("", *(f"report  {path}" for path in (files.html, files.csv, files.json)))
+        say(*(f"note: {text}" for text in summary.warnings))
+
+
+def _summary_table(summary: Summary) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    left = ("", "agent or model", "guidance")
+    for name in (*left, "graded", "success", "95 % interval", "score", "steps", "on success", "false term.", "invalid"):
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+    for name in ("overall", "span", "level", "group"):
+        for r in summary.rows(name):
+            i = r.success
+            table.add_row(
+                r.key,
+                escape(r.subject.label),
+                r.guidance,
+                f"{r.scored} of {r.attempted}",
+                "-" if i is None else f"{i.rate:.1%}",
+                "-" if i is None else f"{i.low:.0%} - {i.high:.0%}",
+                *("-" if v is None else f"{v:.{d}f}" for v, d in ((r.score, 2), (r.steps, 1), (r.steps_on_success, 1))),
+                "-" if r.false_termination_rate is None else f"{r.false_termination_rate:.0%}",
+                str(r.invalid_actions),
+            )
+        table.add_section()
+    return table
+
+
+def regrade(
+    log: Annotated[list[Path], typer.Argument(help="Log files, or folders of them.")],
+    format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
+) -> None:
+    """Grade the stored evidence again with the grading code as it is now."""
+    with claim_stdout() as out:
+        from matassay import evals
+        from matassay.report.logs import find_logs
+
+        paths = find_logs(log)
+        if not paths:
+            raise MatAssayError(f"no logs in {', '.join(map(str, log))}")
+        pairs = [pair for path in paths for pair in evals.regrade(path)]
+        changed = [(old, new) for old, new in pairs if _judged(old) != _judged(new)]
+        if format is Format.JSON:
+            rows = [
+                {
+                    **{name: getattr(new, name) for name in ("id", "guidance", "seed", "agent", "model", "log")},
+                    "before": _judged(old),
+                    "after": _judged(new),
+                    "changed": _judged(old) != _judged(new),
+                }
+                for old, new in pairs
+            ]
+            out.json({"schema_version": SCHEMA_VERSION, "logs": [str(p) for p in paths], "episodes": rows})
+        else:
+            for old, new in changed:
+                out.lines(f"{new.id}  {new.guidance}, seed {new.seed}: {_short(old)} -> {_short(new)}")
+            out.lines(f"{len(pairs)} episodes of {len(paths)} logs graded again, {len(changed)} verdicts changed")
+        raise typer.Exit(2 if any(str(new.outcome) == "grader_error" for _, new in pairs) else 0)
+
+
+def _judged(r: EpisodeResult) -> dict[str, Any]:
+    return {"outcome": str(r.outcome), "success": r.success, "score": r.score, "criteria": dict(r.criteria)}
+
+
+def _short(r: EpisodeResult) -> str:
+    if r.success is None:
+        return str(r.outcome).replace("_", " ")
+    return f"{'success' if r.success else 'no success'}, score {r.score:.2f}"
+
+
+def replay(
+    log: Annotated[Path, typer.Argument(help="A log file, or a folder of logs.")],
+    sample: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only episodes in whose id this stands: s04-set-angles@full#0.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page.  [default: beside the log]")] = None,
+    format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
+) -> None:
+    """Write one HTML file with every screenshot and the actions drawn on it."""
+    with claim_stdout() as real:
+        if not log.exists():
+            raise MatAssayError(f"{log}: there is no such log file or folder")
+        default = log / "replay.html" if log.is_dir() else log.with_name(f"{log.stem}.replay.html")
+        if sample is not None and out is None:
+            safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in sample)
+            default = default.with_name(f"{default.stem}.{safe}.html")
+        page = write_folder_replay(log, out or default, sample)
+        if page is None:
+            raise MatAssayError(f"{log}: no finished episode{f' with {sample!r} in its id' if sample else ''}")
+        if format is Format.JSON:
+            real.json({"schema_version": SCHEMA_VERSION, "files": [str(page)]})
+        else:
+            real.lines(f"replay  {page}")
+
+
+#: Logs of more than so many bytes give a page with smaller pictures.
+LARGE = 40_000_000
+
+
+def log_size(log: Path) -> int:
+    """Bytes of a log, or of all logs of a folder."""
+    from matassay.report.logs import find_logs
+
+    return sum(p.stat().st_size for p in find_logs([log]))
+
+
+def write_folder_replay(log: Path, page: Path, sample: str | None = None) -> Path | None:
+    """Write the replay of a log, or of every episode of a folder; None if there is none."""
+    from matassay.report import write_replay
+
+    episodes = _folder_episodes(log, sample) if log.is_dir() else _file_episodes(log, sample)
+    first = next(episodes, None)
+    if first is None:
+        return None
+
+    def chained() -> Iterator[Replay]:
+        yield first
+        yield from episodes
+
+    return write_replay(chained(), page, "MatAssay replay", smaller=log_size(log) > LARGE)
+
+
+def _file_episodes(log: Path, sample: str | None) -> Iterator[Replay]:
+    from matassay.report.logs import read_replays
+
+    yield from read_replays(log, sample)
+
+
+def _folder_episodes(folder: Path, sample: str | None) -> Iterator[Replay]:
+    """Each episode once, however often its run was resumed."""
+    from matassay import evals
+    from matassay.report.logs import read_replays
+
+    for r in evals.read_results(folder):
+        if sample is None or sample in r.sample_id:
+            yield from read_replays(_path(r.log), r.sample_id)
+
+
+def _path(location: str) -> Path:
+    from urllib.parse import unquote, urlsplit
+
+    return Path(unquote(urlsplit(location).path)) if location.startswith("file:") else Path(location)
+
+
+def view(
+    logdir: Annotated[Path, typer.Argument(help="Folder of logs.")] = Path("logs"),
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the viewer.")] = 7575,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+) -> None:
+    """Open Inspect's viewer with every message, tool call and token count; Ctrl-C ends it."""
+    if not logdir.is_dir():
+        raise MatAssayError(f"{logdir}: there is no such folder")
+    say(f"Viewer at http://{host}:{port} (Ctrl-C ends it)")
+    argv = [sys.executable, "-m", "inspect_ai", "view", "start", "--log-dir", str(logdir)]
+    argv += ["--host", host, "--port", str(port)]
+    try:
+        code = subprocess.run(argv, check=False).returncode  # noqa: S603 - the engine's own viewer
+    except KeyboardInterrupt:
+        code = 0
+    raise typer.Exit(0 if code in (0, 130, -2) else 2)

@@ -1,0 +1,70 @@
+"""The vocabulary of MatAssay: tasks, actions, observations, evidence, verdicts. Imports none of the other layers."""
+
+from ._action import ACTIONS, MAX_WAIT, SCREEN, Action, action_cost, parse_action
+from ._clock import Agenda
+from ._episode import Episode, StepLimitReached, StepRecord, Turn
+from ._errors import EnvironmentFailure, GraderFailure, InvalidAction, MatAssayError, UnknownTask
+from ._evidence import Artefact, Consequence, Evidence
+from ._observation import AccessibleNode, Observation
+from ._outcome import Outcome
+from ._registry import Suite, all_tasks, find_task, select_tasks, suites
+from ._result import SCHEMA_VERSION, EpisodeResult
+from ._seeds import SALT_VARIABLE, derive, stream
+from ._task import Attempt, Category, Criterion, Goal, Guidance, Level, Scenario, Span, Task, Tolerance
+from ._units import UNITS, convert
+from ._verdict import Verdict, grade, grader_checksum, judge
+from ._world import Operator, Policy, World
+
+__all__ = [
+    "ACTIONS",
+    "MAX_WAIT",
+    "SALT_VARIABLE",
+    "SCHEMA_VERSION",
+    "SCREEN",
+    "UNITS",
+    "AccessibleNode",
+    "Action",
+    "Agenda",
+    "Artefact",
+    "Attempt",
+    "Category",
+    "Consequence",
+    "Criterion",
+    "EnvironmentFailure",
+    "Episode",
+    "EpisodeResult",
+    "Evidence",
+    "Goal",
+    "GraderFailure",
+    "Guidance",
+    "InvalidAction",
+    "Level",
+    "MatAssayError",
+    "Observation",
+    "Operator",
+    "Outcome",
+    "Policy",
+    "Scenario",
+    "Span",
+    "StepLimitReached",
+    "StepRecord",
+    "Suite",
+    "Task",
+    "Tolerance",
+    "Turn",
+    "UnknownTask",
+    "Verdict",
+    "World",
+    "action_cost",
+    "all_tasks",
+    "convert",
+    "derive",
+    "find_task",
+    "grade",
+    "grader_checksum",
+    "judge",
+    "parse_action",
+    "select_tasks",
+    "stream",
+    "suites",
+]

@@ -1,0 +1,23 @@
+"""Errors that have a meaning of their own in a result."""
+
+from __future__ import annotations
+
+
+class MatAssayError(Exception):
+    """Base of all errors that MatAssay raises on purpose."""
+
+
+class InvalidAction(MatAssayError):
+    """An action that cannot be carried out as written; the text goes back to the agent and the action is counted."""
+
+
+class EnvironmentFailure(MatAssayError):
+    """The world broke (server, browser, display), not the agent: the outcome is ``environment_error``."""
+
+
+class GraderFailure(MatAssayError):
+    """A criterion raised: the outcome is ``grader_error``, never a zero."""
+
+
+class UnknownTask(MatAssayError):
+    """No registered task has the given id or prefix."""

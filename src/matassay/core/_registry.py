@@ -1,0 +1,91 @@
+"""All tasks of all suites, found through the entry point group ``matassay.suites``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+
+from ._errors import MatAssayError, UnknownTask
+from ._task import Span, Task
+
+GROUP = "matassay.suites"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named set of tasks."""
+
+    name: str
+    """First part of the ids of all its tasks."""
+    tasks: tuple[Task, ...]
+    """Its tasks, in the order in which they are listed."""
+
+    def __post_init__(self) -> None:
+        for task in self.tasks:
+            if task.suite != self.name:
+                raise ValueError(f"suite {self.name!r} holds task {task.id!r} of another suite")
+
+
+@cache
+def suites() -> Mapping[str, Suite]:
+    """All installed suites by name."""
+    found: dict[str, Suite] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
+        suite = point.load()
+        if not isinstance(suite, Suite):
+            raise MatAssayError(f"entry point {point.name!r} of group {GROUP!r}: expected a Suite, got {suite!r}")
+        if suite.name in found:
+            raise MatAssayError(f"two installed packages define the suite {suite.name!r}")
+        found[suite.name] = suite
+    return found
+
+
+def all_tasks() -> list[Task]:
+    """Every registered task.
+
+    Raises
+    ------
+    MatAssayError
+        If two tasks share an id.
+    """
+    tasks = [task for suite in suites().values() for task in suite.tasks]
+    ids = [t.id for t in tasks]
+    if len(set(ids)) != len(ids):
+        raise MatAssayError(f"task ids are not unique: {sorted({i for i in ids if ids.count(i) > 1})}")
+    return tasks
+
+
+def find_task(id: str) -> Task:
+    """The task of exactly this id.
+
+    Raises
+    ------
+    UnknownTask
+        If there is none.
+    """
+    for task in all_tasks():
+        if task.id == id:
+            return task
+    raise UnknownTask(f"no task has the id {id!r}; `matassay list` shows all")
+
+
+def select_tasks(prefixes: Iterable[str] = (), span: Span | None = None) -> list[Task]:
+    """Tasks whose id is, or lies under, one of the prefixes; all for no prefix.
+
+    A prefix ends at a path boundary or at a subtask number: ``instruments/xrd``, ``instruments/xrd/s04`` and
+    ``instruments/xrd/s04-set-angles`` select, ``instruments/x`` does not.
+
+    Raises
+    ------
+    UnknownTask
+        If a prefix matches nothing.
+    """
+    tasks, chosen = all_tasks(), {}
+    for prefix in [p.strip("/") for p in prefixes] or [""]:
+        hits = [t for t in tasks if not prefix or t.id == prefix or t.id.startswith((prefix + "/", prefix + "-"))]
+        if not hits:
+            raise UnknownTask(f"no task id begins with {prefix!r}; `matassay list` shows all")
+        chosen.update({t.id: t for t in hits})
+    return [t for t in tasks if t.id in chosen and (span is None or t.span is span)]

@@ -1,0 +1,89 @@
+"""The one place that says what success is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from ._errors import GraderFailure
+from ._evidence import Evidence
+from ._task import Criterion, Goal, Task
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Result of grading one episode."""
+
+    criteria: Mapping[str, bool]
+    """Whether each criterion holds, in the task's order."""
+    success: bool
+    """All criteria hold, guards included."""
+    score: float
+    """Unweighted fraction of the goals that hold, 0 to 1; guards do not count."""
+
+
+def judge(criteria: Sequence[Criterion], holds: Mapping[str, bool]) -> Verdict:
+    """Turn the truth of each criterion into success and score: the rule, for every suite.
+
+    Success: every criterion holds. Score: the unweighted fraction of goals (criteria that are not guards) that hold.
+    """
+    results = {c.name: bool(holds[c.name]) for c in criteria}
+    goals = [results[c.name] for c in criteria if not c.holds_at_start]
+    return Verdict(results, success=all(results.values()), score=sum(goals) / len(goals))
+
+
+def grade(task: Task, evidence: Evidence, goal: Goal) -> Verdict:
+    """Grade an episode; a pure function of task, evidence and goal.
+
+    Raises
+    ------
+    GraderFailure
+        If a criterion raises or does not return a bool.
+    """
+    holds = {}
+    for criterion in task.criteria:
+        try:
+            value = criterion.check(evidence, goal)
+        except Exception as error:
+            raise GraderFailure(f"{task.id}: criterion {criterion.name!r} raised {error!r}") from error
+        # numpy's bool is welcome, a truthy string or None is a mistake of the grader
+        if type(value).__name__ not in ("bool", "bool_"):
+            raise GraderFailure(f"{task.id}: criterion {criterion.name!r} returned {value!r} instead of a bool")
+        holds[criterion.name] = bool(value)
+    return judge(task.criteria, holds)
+
+
+def grader_checksum(task: Task) -> str:
+    """First 16 hex digits of a SHA-256 over the code that grades the task.
+
+    Covers the task's ``grader_package`` (criteria, and the physics that they judge by), the ``grading`` package and
+    this module; kept in every result so that two results are known to have been judged alike.
+    """
+    digest = hashlib.sha256()
+    for file in (*_package_files(task.grader_package), *_common_files()):
+        digest.update(file.name.encode() + b"\0" + _read(file) + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _package_files(package: str) -> tuple[Path, ...]:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ValueError(f"grader package {package!r} cannot be found")
+    origin = Path(spec.origin)
+    return tuple(sorted(origin.parent.glob("*.py"))) if origin.name == "__init__.py" else (origin,)
+
+
+@cache
+def _common_files() -> tuple[Path, ...]:
+    here = Path(__file__)
+    return (here, here.with_name("_evidence.py"), *sorted((here.parent.parent / "grading").glob("*.py")))
+
+
+@cache
+def _read(file: Path) -> bytes:
+    return file.read_bytes()

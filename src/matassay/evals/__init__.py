@@ -1,0 +1,28 @@
+"""The adapter to Inspect AI: models act through the ``computer`` tool, logs keep evidence, results are read back."""
+
+from ._prices import price_list
+from ._regrade import regrade
+from ._run import Progress, RunIncomplete, run
+from ._task import build_task, sample_id, samples, split_sample_id
+from .human import HumanSession, play
+from .results import Course, Frame, LogDir, read_course, read_log_dir, read_results
+
+__all__ = [
+    "Course",
+    "Frame",
+    "HumanSession",
+    "LogDir",
+    "Progress",
+    "RunIncomplete",
+    "build_task",
+    "play",
+    "price_list",
+    "read_course",
+    "read_log_dir",
+    "read_results",
+    "regrade",
+    "run",
+    "sample_id",
+    "samples",
+    "split_sample_id",
+]

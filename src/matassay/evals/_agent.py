@@ -1,0 +1,195 @@
+"""Opening an episode, letting a model act in it, closing it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import anyio
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import transcript
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    Content,
+    ContentText,
+    execute_tools,
+    get_model,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import LimitExceededError, store_as
+
+from matassay.agents import describe
+from matassay.core import SCREEN, Episode, Guidance, MatAssayError, Outcome, find_task
+
+from ._record import Live, Record, current, keep, register, release
+from ._tool import computer, operate, screenshot
+
+SYSTEM: Final = """\
+You operate a program on a computer screen with mouse and keyboard: the control program of a scientific instrument, \
+or other scientific software. The `computer` tool is the only way to act. After each call you see the screen as it \
+then is: {width} x {height} pixels, coordinates in pixels from the top left corner, x to the right, y downwards.
+
+Time on the screen passes only when you act, never while you think. `wait` lets it pass: one second of waiting is \
+{time_scale:g} s on the instrument's clock, and one call waits for at most 60 seconds. Other actions take about a \
+second at most.
+
+Every action is one step, those that are refused included; you have {budget} steps. An action that cannot be \
+carried out is refused with a reason; when several actions are sent at once, those after a refused one are not \
+carried out.
+
+Nobody answers questions. What counts is the state in which you leave things. When the task is done, call no more \
+tools and say in a sentence that you are done: that ends the task."""
+
+NUDGE: Final = "There was no action in your answer. Go on with the task, or say in a sentence that you are done."
+
+#: How often in a row an answer with neither action nor words is asked for again.
+MAX_NUDGES: Final = 2
+
+
+class AgentFailure(MatAssayError):
+    """A scripted agent raised; what it left is graded."""
+
+
+@solver
+def open_episode(step_limit: int | None = None) -> Solver:
+    """Set-up step: open the sample's episode and start its world.
+
+    Parameters
+    ----------
+    step_limit : int, optional
+        Budget of steps; by default the task's own.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        meta = state.metadata
+        task = find_task(meta["task"])
+        await begin(state, lambda: Episode.of(task, meta["seed"], Guidance(meta["guidance"]), step_limit))
+        return state
+
+    return solve
+
+
+async def begin(state: TaskState, make: Callable[[], Episode]) -> Live:
+    """Make and start an episode for a sample; whatever goes wrong here is the environment's."""
+    record = store_as(Record)
+    try:
+        episode = make()
+        record.key, record.goal = state.uuid, json.dumps(dict(episode.scenario.goal), allow_nan=False)
+        live = Live(episode)
+        register(state.uuid, live)
+        await episode.start()
+        keep(episode, record)
+        await live.look()
+    except Exception as error:
+        record.end(Outcome.ENVIRONMENT_ERROR, describe(error))
+        raise
+    return live
+
+
+async def close_episode(state: TaskState) -> None:
+    """Clean-up: release the world, whatever has happened."""
+    live = release(state.uuid)
+    if live is not None:
+        with anyio.CancelScope(shield=True):
+            await live.episode.close()
+
+
+@solver
+def gui() -> Solver:
+    """Let the model act through the ``computer`` tool until it stops by itself or a limit stops it."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        live, record = current()
+        state.messages = opening(live)
+        try:
+            await _converse(state, live, record)
+        except LimitExceededError as limit:
+            record.end(Outcome.LIMIT, limit.message)
+            raise
+        except AgentFailure as failure:
+            record.end(Outcome.AGENT_ERROR, str(failure))
+        except Exception as error:
+            # The world broke, or the provider did (after the engine's own retries): neither is the agent's doing.
+            record.end(Outcome.ENVIRONMENT_ERROR, describe(error))
+            raise
+        return state
+
+    return solve
+
+
+def opening(live: Live) -> list[ChatMessage]:
+    """System message, instruction, first screenshot."""
+    episode = live.episode
+    system = SYSTEM.format(width=SCREEN[0], height=SCREEN[1], time_scale=episode.task.time_scale, budget=episode.budget)
+    assert live.observation is not None
+    first: list[Content] = [ContentText(text=episode.instruction), screenshot(live.observation.image)]
+    return [ChatMessageSystem(content=system), ChatMessageUser(content=first)]
+
+
+async def _converse(state: TaskState, live: Live, record: Record) -> None:
+    tools = [computer()]
+    nudges = 0
+    while not record.outcome:
+        state.output = await get_model().generate(state.messages, tools)
+        message = state.output.message
+        state.messages.append(message)
+        record.tool_mapping = record.tool_mapping or ("scripted" if live.policy else tool_mapping())
+        if message.tool_calls:
+            nudges = 0
+            live.halted = False
+            results, _ = await execute_tools(state.messages, tools)
+            await _count_unparsable(message, results, live, record)
+            state.messages.extend(results)
+        elif state.output.stop_reason == "content_filter":
+            record.end(Outcome.AGENT_ERROR, "the model refused")
+        elif state.output.stop_reason == "model_length":
+            record.end(Outcome.LIMIT, "the conversation exceeds the model's context")
+        elif message.text.strip() and state.output.stop_reason != "max_tokens":
+            record.end(Outcome.SCORED)
+        elif nudges < MAX_NUDGES:
+            nudges += 1
+            state.messages.append(ChatMessageUser(content=NUDGE))
+        else:
+            record.end(Outcome.AGENT_ERROR, f"{nudges + 1} answers in a row had neither action nor words")
+
+
+async def _count_unparsable(
+    message: ChatMessageAssistant, results: list[ChatMessage], live: Live, record: Record
+) -> None:
+    """Calls that the engine could not parse, or of a tool that does not exist, are refused steps like any other."""
+    calls = {call.id: call for call in message.tool_calls or []}
+    for result in results:
+        if not isinstance(result, ChatMessageTool) or result.error is None:
+            continue
+        # "cancelled" comes after a refused call of the same turn: not carried out, not counted.
+        live.halted = result.error.type == "cancelled"
+        call = calls.get(result.tool_call_id or "")
+        sent = {"action": "unparsable", "tool": call.function, "arguments": call.arguments} if call else {}
+        reason = ContentText(text=f"Refused: {result.error.message}")
+        # The reply needs its screenshot, and a provider that is told of an error shows nothing but its text.
+        result.content, result.error = [reason, *await operate([sent])], None
+
+
+def tool_mapping() -> str:
+    """How the provider was told of the tool: ``native:<type>``, ``function``, or empty if that is not known."""
+    for event in reversed(transcript().events):
+        if isinstance(event, ModelEvent):
+            tools = event.call.request.get("tools") if event.call else None
+            return _mapping_of(tools) if isinstance(tools, list) else ""
+    return ""
+
+
+def _mapping_of(tools: Sequence[object]) -> str:
+    for declared in tools:
+        if isinstance(declared, dict):
+            type_ = str(declared.get("type", ""))
+            if type_.startswith("computer"):
+                return f"native:{type_}"
+            if "computer_use" in declared or "computerUse" in declared:
+                return "native:computer_use"
+    return "function"

@@ -1,0 +1,165 @@
+"""What is kept of an episode: live handles in this process, plain data in the engine's store."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from inspect_ai.util import StoreModel, store_as
+from pydantic import Field
+
+from matassay.core import (
+    EnvironmentFailure,
+    Episode,
+    Evidence,
+    MatAssayError,
+    Observation,
+    Outcome,
+    Policy,
+    StepLimitReached,
+    Turn,
+)
+
+#: Largest sum of the files that one episode may leave, bytes before compression.
+MAX_FILES: Final = 64 * 1024 * 1024
+
+
+class Record(StoreModel):
+    """The part of an episode that goes into the log, brought up to date after every step.
+
+    Hidden truth and start state are not in it.
+    """
+
+    key: str = ""
+    """Sample uuid under which the live episode is found."""
+    goal: str = "{}"
+    """The scenario's public goal, JSON."""
+    evidence: str = ""
+    """Evidence after the last step, JSON, files by reference; empty: the world was never started."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Bytes of the files by SHA-256: zlib, then base64."""
+    records: list[dict[str, Any]] = Field(default_factory=list)
+    """`matassay.core.StepRecord` of every step, plus ``turn``: the number of the answer that showed its effect."""
+    turns: int = 0
+    """Answers that went to the agent, each with a screenshot; the one with the instruction is number 0."""
+    steps: int = 0
+    """Primitive actions."""
+    invalid_actions: int = 0
+    """Of those, refused."""
+    outcome: str = ""
+    """How the episode ended as far as is known before grading; empty while it runs."""
+    error: str | None = None
+    """Text of the error, if there was one."""
+    tool_mapping: str = ""
+    """How the provider mapped the tool."""
+
+    def end(self, outcome: Outcome, error: str | None = None) -> None:
+        """Note how the episode ended; the first ending stands."""
+        if not self.outcome:
+            self.outcome, self.error = str(outcome), error
+
+    def read_evidence(self) -> Evidence:
+        """The evidence with the bytes of its files.
+
+        Raises
+        ------
+        ValueError
+            If the content of a file does not have the digest under which it is kept.
+        """
+        blobs = {key: zlib.decompress(base64.b64decode(text)) for key, text in self.files.items()}
+        return Evidence.from_json(json.loads(self.evidence), blobs)
+
+
+@dataclass
+class Live:
+    """A running episode. Never goes into the store."""
+
+    episode: Episode
+    """The episode."""
+    observation: Observation | None = None
+    """What the agent saw last."""
+    accessible: bool = False
+    """Whether to list the visible elements with each observation; only scripted agents get to see them."""
+    policy: Policy | None = None
+    """The generator of a scripted agent."""
+    halted: bool = False
+    """An action of the current turn was refused: the rest of the turn is not carried out."""
+
+    async def look(self) -> Observation:
+        """Look without doing anything."""
+        self.observation = await self.episode.world.observe(accessible=self.accessible)
+        return self.observation
+
+    async def perform(self, actions: list[Any], record: Record) -> Turn:
+        """Carry out a batch and bring the record up to date.
+
+        Raises
+        ------
+        StepLimitReached
+            If the budget is spent.
+        EnvironmentFailure
+            For whatever else the world raises.
+        """
+        try:
+            turn = await self.episode.perform(actions, accessible=self.accessible)
+        except (StepLimitReached, EnvironmentFailure):
+            raise
+        except Exception as error:
+            # The engine would show some of these (TimeoutError, PermissionError) to the model as if it had erred.
+            raise EnvironmentFailure(f"the world raised {error!r}") from error
+        self.observation = turn.observation
+        keep(self.episode, record)
+        return turn
+
+
+_live: dict[str, Live] = {}
+
+
+def register(key: str, live: Live) -> None:
+    """Make a live episode findable."""
+    _live[key] = live
+
+
+def release(key: str) -> Live | None:
+    """Take a live episode out; None if there is none."""
+    return _live.pop(key, None)
+
+
+def current() -> tuple[Live, Record]:
+    """The live episode and the record of the sample that is running in this context."""
+    record = store_as(Record)
+    if record.key not in _live:
+        raise MatAssayError("no episode is open here: the task's setup has not run")
+    return _live[record.key], record
+
+
+def keep(episode: Episode, record: Record) -> None:
+    """Bring the record up to date with the episode.
+
+    Raises
+    ------
+    EnvironmentFailure
+        If the evidence is not JSON, or its files exceed `MAX_FILES`.
+    """
+    evidence = episode.latest
+    size = sum(a.size for a in evidence.artefacts)
+    if size > MAX_FILES:
+        raise EnvironmentFailure(f"the saved files have {size} bytes, more than {MAX_FILES}")
+    try:
+        record.evidence = json.dumps(evidence.to_json(), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise EnvironmentFailure(f"the world's evidence is not JSON: {error}") from error
+    files = record.files
+    new = {a.sha256: a.data for a in evidence.artefacts if a.data is not None and a.sha256 not in files}
+    if new:
+        packed = {key: base64.b64encode(zlib.compress(data)).decode("ascii") for key, data in new.items()}
+        record.files = {**files, **packed}
+    known = record.records
+    if len(known) < len(episode.records):
+        fresh = [{**asdict(r), "turn": record.turns + 1} for r in episode.records[len(known) :]]
+        record.records = [*known, *fresh]
+    record.steps = episode.steps
+    record.invalid_actions = episode.invalid_actions

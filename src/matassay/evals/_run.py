@@ -1,0 +1,189 @@
+"""Running many episodes, with resume."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import eval_set
+from inspect_ai.dataset import Sample
+from inspect_ai.model import Model, get_model
+
+from matassay.agents import AGENTS
+from matassay.core import EpisodeResult, Guidance, MatAssayError, Task
+
+from . import _registry  # noqa: F401 - so that the provider and the hooks are known even without an installed entry point
+from ._progress import listening
+from ._provider import PROVIDER
+from ._task import GUI, build_task, digest, samples, settings_from
+from .results import Row, comparable, read_log_dir
+
+#: Called with the number of episodes finished, the number of all, and the newest result.
+Progress = Callable[[int, int, EpisodeResult], None]
+
+
+class RunIncomplete(MatAssayError):
+    """Some episodes came to no end; those that did are in ``results``."""
+
+    def __init__(self, message: str, results: list[EpisodeResult], missing: list[str]) -> None:
+        super().__init__(message)
+        self.results = results
+        self.missing = missing
+
+
+def run(
+    tasks: Sequence[Task],
+    *,
+    log_dir: str | Path,
+    agent: str = GUI,
+    model: str | None = None,
+    guidances: Sequence[Guidance] = (Guidance.FULL,),
+    seeds: Sequence[int] = (0,),
+    max_parallel: int = 1,
+    step_limit: int | None = None,
+    time_limit: int | None = None,
+    token_limit: int | None = None,
+    cost_limit: float | None = None,
+    model_args: Mapping[str, Any] | None = None,
+    model_base_url: str | None = None,
+    internal_tools: bool | None = None,
+    retries: int = 1,
+    progress: Progress | None = None,
+) -> list[EpisodeResult]:
+    """Run an agent on tasks; called again with the same folder, it does only what is left.
+
+    An episode that has finished in the folder (same task revision, agent, model and limits) is not run again, also
+    after a ``kill -9`` and also if more tasks or seeds are asked for; one that was cut off starts anew on its seed.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What to run, with every guidance that a task has of ``guidances`` and every seed of ``seeds``.
+    log_dir : str or Path
+        Folder of logs.
+    agent : str
+        ``reference``, ``null``, ``random`` (see `matassay.agents.AGENTS`), or ``gui`` for a model.
+    model : str, optional
+        The engine's name of the model, e.g. ``anthropic/claude-opus-5-5``; needed for ``gui``, else not allowed.
+    guidances : sequence of Guidance
+        Which instructions.
+    seeds : sequence of int
+        Which seeds.
+    max_parallel : int
+        Episodes at a time.
+    step_limit, time_limit, token_limit, cost_limit
+        Budget of an episode: primitive actions (by default each task's own), s, tokens, US dollars.
+    model_args : mapping, optional
+        Arguments of the model's provider.
+    model_base_url : str, optional
+        Address of the provider.
+    internal_tools : bool, optional
+        False: plain function calling even where the provider has native computer use.
+    retries : int
+        How often an episode whose environment broke is tried again.
+    progress : callable, optional
+        Called after every episode.
+
+    Returns
+    -------
+    list of EpisodeResult
+        One per episode, in the order of task, guidance, seed.
+
+    Raises
+    ------
+    MatAssayError
+        If nothing is selected, or the agent or model cannot be had.
+    RunIncomplete
+        If an episode came to no end.
+    """
+    dataset = samples(tasks, guidances, seeds)
+    if not dataset:
+        raise MatAssayError("no episode is selected")
+    wanted = [str(s.id) for s in dataset]
+    engine_model = _model(agent, model, dict(model_args or {}), model_base_url)
+    limits: dict[str, Any] = {
+        "step_limit": step_limit,
+        "time_limit": time_limit,
+        "token_limit": token_limit,
+        "cost_limit": cost_limit,
+        "internal_tools": internal_tools,
+    }
+    settings = comparable(str(engine_model), engine_model.model_args, settings_from(**limits))
+    # The engine takes a log for complete by its number of samples: the name must tell one selection from another.
+    name = "+".join(sorted({t.suite for t in tasks}))
+    name = f"{name}-{digest([[s.id, s.metadata] for s in dataset])}"
+    folder = read_log_dir(log_dir).rows if Path(log_dir).exists() else []
+    usable = {r.result.sample_id: r for r in folder if r.settings == settings and _is_current(r, dataset)}
+    ended = {id for id, row in usable.items() if row.task != name and row.result.outcome.graded}
+    left = [s for s in dataset if s.id not in ended]
+    done = {id for id in wanted if id in usable}
+
+    def report(result: EpisodeResult) -> None:
+        done.add(result.sample_id)
+        if progress is not None:
+            progress(len(done), len(wanted), result)
+
+    if left:
+        task = build_task(left, name=name, **limits)
+        with listening(report), quiet():
+            eval_set(
+                task,
+                log_dir=str(log_dir),
+                log_dir_allow_dirty=True,
+                model=engine_model,
+                max_samples=max_parallel,
+                max_tasks=1,
+                retry_attempts=1,
+                retry_on_error=retries,
+                fail_on_error=False,
+                score_on_error=True,
+                display="none",
+                ctl_server=False,
+                log_buffer=1,
+                log_images=True,
+                log_realtime=agent == GUI,
+            )
+    rows = {r.result.sample_id: r.result for r in read_log_dir(log_dir).rows if r.settings == settings}
+    results = [rows[id] for id in wanted if id in rows]
+    missing = [id for id in wanted if id not in rows]
+    if missing:
+        raise RunIncomplete(f"{len(missing)} of {len(wanted)} episodes came to no end: {missing[:5]}", results, missing)
+    return results
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the engine's banners off stdout, which belongs to the results, and its known warnings off the user."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.filterwarnings("ignore", "The 'initial' parameter is deprecated", DeprecationWarning)
+        warnings.filterwarnings("ignore", "Unclosed <MemoryObject", ResourceWarning)
+        try:
+            yield
+        finally:
+            gc.collect()  # the streams that the engine leaves open complain when they are collected: here, not later
+
+
+def _is_current(row: Row, dataset: Sequence[Sample]) -> bool:
+    revisions = {str(s.id): (s.metadata or {})["task_revision"] for s in dataset}
+    return revisions.get(row.result.sample_id) == row.result.task_revision
+
+
+def _model(agent: str, model: str | None, args: dict[str, Any], base_url: str | None) -> Model:
+    if agent in AGENTS:
+        if model is not None:
+            raise MatAssayError(f"agent {agent!r} is scripted and takes no model, got {model!r}")
+        model = f"{PROVIDER}/{agent}"
+    elif agent != GUI:
+        raise MatAssayError(f"unknown agent {agent!r}; known: {', '.join((*AGENTS, GUI))}")
+    elif model is None:
+        raise MatAssayError(f"agent {GUI!r} needs a model, e.g. anthropic/claude-opus-5-5")
+    try:
+        with quiet():
+            return get_model(model, base_url=base_url, **args)
+    except Exception as error:
+        raise MatAssayError(f"model {model!r} cannot be used: {error}") from error

@@ -1,0 +1,229 @@
+"""Reading logs: results of a folder, and the course of one episode."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from inspect_ai.log import (
+    EvalLog,
+    EvalSample,
+    EvalSampleSummary,
+    EvalSpec,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample,
+    read_eval_log_sample_summaries,
+)
+from inspect_ai.model import ChatMessage, ContentImage
+from inspect_ai.scorer import Score
+
+from matassay.core import EpisodeResult, Outcome
+
+from ._prices import cost, tokens
+from ._provider import PROVIDER
+from ._record import Record
+from ._scorer import VERDICT
+
+#: Parts of a sample that results do not need.
+HEAVY: Final = {"messages", "events", "attachments", "store", "output", "events_data"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A result and where it stands."""
+
+    result: EpisodeResult
+    """The result."""
+    task: str
+    """Name of the engine's task."""
+    settings: str
+    """All that two runs must share to be comparable: agent, model, their arguments, limits."""
+    final: bool
+    """Whether its log was closed properly."""
+    rank: tuple[bool, str, str]
+    """Of two rows of one episode the larger counts: a closed log before one that was cut off, then the newer."""
+
+
+@dataclass(frozen=True)
+class LogDir:
+    """What a folder of logs holds."""
+
+    results: list[EpisodeResult] = field(default_factory=list)
+    """One result per episode that came to an end, in the order of their sample ids."""
+    not_attempted: list[str] = field(default_factory=list)
+    """Sample ids that a run had planned and that came to no end: cut off or never begun."""
+    rows: list[Row] = field(default_factory=list)
+    """The same results with their provenance."""
+
+
+def read_results(log_dir: str | Path) -> list[EpisodeResult]:
+    """Results of all runs in a folder, each episode once, however often its run was resumed."""
+    return read_log_dir(log_dir).results
+
+
+def read_log_dir(log_dir: str | Path) -> LogDir:
+    """Read all logs of a folder.
+
+    A log that was cut off (``kill -9``) counts as far as it goes, until a later log holds the same episodes.
+    """
+    best: dict[tuple[str, str], Row] = {}
+    planned: set[tuple[str, str]] = set()
+    for info in list_eval_logs(str(log_dir)):
+        header = read_eval_log(info, header_only=True)
+        if (header.eval.metadata or {}).get("settings") is None:
+            continue  # not ours
+        key = settings_of(header.eval)
+        planned |= {(key, str(id)) for id in header.eval.dataset.sample_ids or []}
+        for row in _rows(header, info.name, key):
+            old = best.get((key, row.result.sample_id))
+            if old is None or row.rank > old.rank:
+                best[key, row.result.sample_id] = row
+    rows = [best[key] for key in sorted(best)]
+    missing = sorted(id for key, id in planned - best.keys())
+    return LogDir([row.result for row in rows], missing, rows)
+
+
+def settings_of(spec: EvalSpec) -> str:
+    """A string that is equal for two runs exactly if their results may be pooled."""
+    return comparable(spec.model, spec.model_args, (spec.metadata or {}).get("settings", {}))
+
+
+def comparable(model: str, model_args: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """The same from its parts; keys and other secrets, which no log holds, do not count."""
+    args = {k: v for k, v in model_args.items() if k != "api_key" and not k.startswith("aws_")}
+    return json.dumps([model, args, settings], sort_keys=True, default=str)
+
+
+def agent_of(spec: EvalSpec) -> str:
+    """The agent's name: that of the scripted agent, or of the loop in which the model acted."""
+    provider, _, name = spec.model.partition("/")
+    if provider != PROVIDER:
+        return str((spec.metadata or {}).get("agent", ""))
+    return f"attempt:{spec.model_args['attempt']}" if spec.model_args.get("attempt") else name
+
+
+def _rows(header: EvalLog, location: str, settings: str) -> list[Row]:
+    rows = []
+    closed = header.status != "started"
+    for summary in read_eval_log_sample_summaries(location):
+        sample: EvalSampleSummary | EvalSample = summary
+        score = (summary.scores or {}).get(VERDICT)
+        if score is None and (header.status in ("started", "cancelled") or summary.error is None):
+            continue  # cut off: to be run again
+        if score is not None and any(_is_cut(v) for v in (score.metadata or {}).values()):
+            sample = read_eval_log_sample(location, uuid=summary.uuid, exclude_fields=HEAVY)
+        rows.append(
+            Row(
+                result=result_of(sample, header.eval, location),
+                task=header.eval.task,
+                settings=settings,
+                final=closed,
+                rank=(closed, header.eval.created, summary.completed_at or ""),
+            )
+        )
+    return rows
+
+
+def _is_cut(value: Any) -> bool:
+    # Summaries replace what is long by a remark.
+    return isinstance(value, str) and value.startswith("Key removed from summary")
+
+
+def result_of(sample: EvalSample | EvalSampleSummary, spec: EvalSpec, location: str = "") -> EpisodeResult:
+    """The result of a sample that came to its end."""
+    score = (sample.scores or {}).get(VERDICT)
+    meta = sample.metadata
+    found: Mapping[str, Any] = (score.metadata if score else None) or {}
+    error = sample.error if isinstance(sample.error, str | None) else sample.error.message
+    return EpisodeResult(
+        id=meta["task"],
+        span=meta["span"],
+        guidance=meta["guidance"],
+        seed=meta["seed"],
+        outcome=Outcome(found.get("outcome", Outcome.ENVIRONMENT_ERROR)),
+        success=None if (passed := _number(score, "success")) is None else bool(passed),
+        score=_number(score, "score"),
+        steps=found.get("steps", 0),
+        invalid_actions=found.get("invalid_actions", 0),
+        criteria=found.get("criteria", {}),
+        consequences=found.get("consequences", []),
+        task_revision=found.get("task_revision", meta["task_revision"]),
+        grader_checksum=found.get("grader_checksum", meta["grader_checksum"]),
+        suite=meta["suite"],
+        group=meta["group"],
+        level=meta["level"],
+        category=meta["category"],
+        agent=agent_of(spec),
+        model="" if spec.model == "none/none" else spec.model,
+        error=found.get("error") or error,
+        usage=tokens(sample.model_usage),
+        cost=cost(sample.model_usage),
+        working_time=sample.working_time,
+        tool_mapping=found.get("tool_mapping", ""),
+        log=str(location).removeprefix("file://"),
+        sample_id=str(sample.id),
+        versions=found.get("versions", {}),
+    )
+
+
+def _number(score: Score | None, name: str) -> float | None:
+    value = score.value.get(name) if score is not None and isinstance(score.value, Mapping) else None
+    return float(value) if isinstance(value, int | float) and not math.isnan(value) else None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A screenshot as the agent saw it, and the steps that led to it."""
+
+    image: bytes
+    """PNG; after ``zoom`` the enlarged region."""
+    records: tuple[Mapping[str, Any], ...]
+    """Fields of `matassay.core.StepRecord`; empty for the first screenshot."""
+    text: str
+    """What the agent said before these steps."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """An episode from its instruction to its end."""
+
+    result: EpisodeResult
+    """How it ended."""
+    instruction: str
+    """What the agent was asked to do."""
+    frames: tuple[Frame, ...]
+    """All screenshots in order."""
+    closing: str
+    """The agent's last words."""
+
+
+def read_course(log: str | Path, sample_id: str) -> Course:
+    """Read the course of an episode, for a replay."""
+    location = str(log)
+    spec = read_eval_log(location, header_only=True).eval
+    sample = read_eval_log_sample(location, id=sample_id, resolve_attachments="core")
+    records = sample.store_as(Record).records
+    frames: list[Frame] = []
+    said = ""
+    for message in sample.messages:
+        if message.role == "assistant":
+            said = message.text
+        for image in _images(message):
+            steps = tuple(r for r in records if frames and r["turn"] == len(frames))
+            frames.append(Frame(image, steps, said if steps else ""))
+            said = ""
+    instruction = sample.input if isinstance(sample.input, str) else sample.input[-1].text
+    return Course(result_of(sample, spec, location), instruction, tuple(frames), said)
+
+
+def _images(message: ChatMessage) -> list[bytes]:
+    if isinstance(message.content, str):
+        return []
+    uris = [c.image for c in message.content if isinstance(c, ContentImage)]
+    return [base64.b64decode(uri.partition(",")[2]) for uri in uris]

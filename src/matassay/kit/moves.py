@@ -1,0 +1,92 @@
+"""How a hand uses each kind of widget: building blocks of scripted agents.
+
+Every block is a generator of actions that is sent the screen after each and returns the last one, so that blocks are
+chained with ``screen = yield from ...``. They know what a person knows: the words on the panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from matassay.core import AccessibleNode, Observation
+
+Move = Generator[dict[str, Any], Observation, Observation]
+"""A block of a policy."""
+
+
+def look() -> Move:
+    """Take a first look."""
+    return (yield {"action": "screenshot"})
+
+
+def click(node: AccessibleNode) -> Move:
+    """Click the middle of an element."""
+    return (yield {"action": "left_click", "coordinate": list(node.center)})
+
+
+def press(screen: Observation, name: str, role: str = "button") -> Move:
+    """Press the button of a name."""
+    return (yield from click(screen.find(role, name)))
+
+
+def choose(screen: Observation, name: str, option: str) -> Move:
+    """Choose from a drop-down list: open it, then click the option, scrolling to it if need be."""
+    screen = yield from click(screen.find("combobox", name))
+    for _ in range(20):
+        found = [n for n in screen.find_all("option", option) if _inside_list(screen, n)]
+        if found:
+            return (yield from click(found[0]))
+        box = screen.find_all("option")[0].center
+        screen = yield {
+            "action": "scroll",
+            "coordinate": list(box),
+            "scroll_direction": "down",
+            "scroll_amount": 2,
+        }
+    raise LookupError(f"{name}: no option {option!r} in the list")
+
+
+def _inside_list(screen: Observation, option: AccessibleNode) -> bool:
+    """Whether an option is not scrolled out of its list."""
+    x, y = option.center
+    return any(
+        box.box[0] <= x <= box.box[0] + box.box[2] and box.box[1] <= y <= box.box[1] + box.box[3]
+        for box in screen.find_all("listbox")
+    )
+
+
+def enter(screen: Observation, name: str, value: str, role: str = "spinbutton") -> Move:
+    """Type a value into a field in place of what it holds."""
+    yield {"action": "triple_click", "coordinate": list(screen.find(role, name).center)}
+    return (yield {"action": "type", "text": value, "press_enter": True})
+
+
+def switch(screen: Observation, name: str, on: bool) -> Move:
+    """Bring a toggle into a position."""
+    node = screen.find("switch", name)
+    if ("checked" in node.states) is not on:
+        screen = yield from click(node)
+    return screen
+
+
+def wait_until(holds: Callable[[Observation], bool], screen: Observation, seconds: float = 1.0, most: int = 40) -> Move:
+    """Wait in portions of ``seconds`` until something shows on the screen.
+
+    Raises
+    ------
+    LookupError
+        If it does not show after ``most`` portions.
+    """
+    for _ in range(most):
+        if holds(screen):
+            return screen
+        screen = yield {"action": "wait", "duration": seconds}
+    if holds(screen):
+        return screen
+    raise LookupError("what was waited for does not show")
+
+
+def reading(screen: Observation, name: str) -> str:
+    """Text of a readout."""
+    return screen.find("status", name).value

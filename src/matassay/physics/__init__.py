@@ -1,0 +1,1 @@
+"""Physics that two instruments share; what one alone needs lives in its own folder."""

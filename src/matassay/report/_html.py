@@ -1,0 +1,64 @@
+"""Pages from templates: everything escaped, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+NONE = "–"
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill a template of this package."""
+    return _environment().get_template(template).render(**values)
+
+
+def script_json(value: Any) -> str:
+    """JSON that can stand inside a ``<script>`` element whatever text it holds."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").replace("\u2028", "\\u2028")
+
+
+def percent(value: float | None) -> str:
+    """A fraction as per cent with one decimal, without one at the ends."""
+    if value is None:
+        return NONE
+    return f"{100 * value:.0f} %" if value in (0, 1) else f"{100 * value:.1f} %"
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A number with so many decimals."""
+    return NONE if value is None else f"{value:.{digits}f}"
+
+
+def count(value: int | None) -> str:
+    """A whole number, thousands apart."""
+    return NONE if value is None else f"{value:,}".replace(",", "\u202f")
+
+
+def dollars(value: float | None) -> str:
+    """US dollars; unknown is not zero."""
+    return "unknown" if value is None else f"${value:,.2f}" if value >= 0.01 or value == 0 else f"${value:.4f}"
+
+
+def words(name: str) -> str:
+    """A name of the program as words for people."""
+    return name.replace("_", " ")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("matassay.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    filters: tuple[Callable[..., str], ...] = (percent, number, count, dollars, words)
+    made.filters.update({f.__name__: f for f in filters})
+    return made

@@ -1,0 +1,173 @@
+"""A replay: one self-contained page that shows what an agent saw and did, step by step."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from matassay import __version__
+from matassay.core import SCREEN
+
+from ._html import render, script_json
+from ._report import write_whole
+from .logs import Image, Replay, ReplayStep
+
+#: What may be drawn or written of an action; anything else that an agent sent is not passed on to the page.
+FIELDS = (
+    "coordinate", "start_coordinate", "path", "text", "duration", "scroll_direction", "scroll_amount", "region",
+    "repeat", "press_enter",
+)  # fmt: skip
+
+CLICKS = {
+    "left_click": "click", "right_click": "right click", "middle_click": "middle click",
+    "double_click": "double click", "triple_click": "triple click",
+}  # fmt: skip
+
+
+#: Quality of pictures that are made smaller: fine print stays legible at a third of the size.
+QUALITY = 80
+
+
+def write_replay(replays: Iterable[Replay], path: Path, title: str, *, smaller: bool = False) -> Path:
+    """Write one page with all episodes given; equal pictures are kept once.
+
+    Parameters
+    ----------
+    replays : iterable of Replay
+        Episodes.
+    path : Path
+        The page.
+    title : str
+        Its title.
+    smaller : bool
+        Code the screenshots anew, slightly lossy; the log keeps the originals.
+    """
+    return write_whole(path, replay_html(replays, title, smaller=smaller))
+
+
+def replay_html(replays: Iterable[Replay], title: str, *, smaller: bool = False) -> str:
+    """The page as text; see `write_replay`."""
+    images: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    episodes = []
+    for replay in replays:
+        for key, image in replay.images.items():
+            if key not in numbers:
+                numbers[key] = len(numbers)
+                images[key] = _data_uri(image, smaller)
+        episodes.append(_episode(replay, numbers))
+    data = {"screen": list(SCREEN), "images": list(images.values()), "episodes": episodes}
+    from markupsafe import Markup
+
+    return render("replay.html", title=title, data=Markup(script_json(data)), version=__version__)  # noqa: S704
+
+
+def _data_uri(image: Image, smaller: bool) -> str:
+    media_type, data = image.media_type, image.data
+    if smaller and media_type == "image/png":
+        from PIL import Image as Picture
+
+        buffer = io.BytesIO()
+        with Picture.open(io.BytesIO(data)) as picture:
+            picture.convert("RGB").save(buffer, "WEBP", quality=QUALITY, method=2)
+        media_type, data = "image/webp", buffer.getvalue()
+    return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def describe(action: Mapping[str, Any]) -> str:
+    """An action in a few words for people."""
+    kind = str(action.get("action") or action.get("kind") or "nothing")
+    text = action.get("text")
+    at = _at(action.get("coordinate"))
+    held = f" with {text} held" if isinstance(text, str) and text else ""
+    if kind in CLICKS:
+        return f"{CLICKS[kind]}{at}{held}"
+    if kind == "left_click_drag":
+        return f"drag{_at(action.get('start_coordinate'), ' from')}{at.replace(' at', ' to')}{held}"
+    if kind == "scroll":
+        return f"scroll {action.get('scroll_direction')} by {action.get('scroll_amount', 1)}{at}{held}"
+    if kind == "type":
+        return f"type “{text}”" + (" and Return" if action.get("press_enter") else "")
+    if kind in ("key", "hold_key"):
+        times = f", {action['repeat']} times" if action.get("repeat") not in (None, 1) else ""
+        held = f" for {action.get('duration')} s" if kind == "hold_key" else ""
+        return f"{'hold' if kind == 'hold_key' else 'press'} {text}{held}{times}"
+    if kind == "wait":
+        return f"wait {action.get('duration')} s"
+    words = {
+        "mouse_move": f"move the pointer{at.replace(' at', ' to')}",
+        "left_mouse_down": f"press the button{at}",
+        "left_mouse_up": f"release the button{at}",
+        "screenshot": "look",
+        "zoom": "look closer",
+        "cursor_position": "ask where the pointer is",
+    }
+    return words.get(kind, kind)
+
+
+def _at(point: Any, word: str = " at") -> str:
+    if isinstance(point, list | tuple) and len(point) == 2:
+        return f"{word} ({point[0]}, {point[1]})"
+    return ""
+
+
+def _episode(replay: Replay, numbers: Mapping[str, int]) -> dict[str, Any]:
+    r = replay.result
+    mishaps: dict[int, list[str]] = {}
+    for c in r.consequences:
+        mishaps.setdefault(int(c.get("step") or 0), []).append(_mishap(c))
+    about = {"agent": r.agent, "model": r.model, "guidance": r.guidance, "seed": str(r.seed)}
+    return {
+        "id": r.sample_id,
+        "task": r.id,
+        "about": {name: value for name, value in about.items() if value},
+        "instruction": replay.instruction,
+        "first": numbers.get(replay.first or ""),
+        "last": numbers.get(replay.last or ""),
+        "steps": [_step(s, numbers, mishaps.get(s.number, [])) for s in replay.steps],
+        "closing": replay.closing,
+        "outcome": str(r.outcome).replace("_", " "),
+        "success": r.success,
+        "score": r.score,
+        "criteria": [
+            {"name": name.replace("_", " "), "holds": holds, "description": replay.descriptions.get(name, "")}
+            for name, holds in r.criteria.items()
+        ],
+        "consequences": [{"step": c.get("step"), "text": _mishap(c)} for c in r.consequences],
+        "error": r.error or "",
+    }
+
+
+def _mishap(c: Mapping[str, Any]) -> str:
+    name = str(c["name"]).replace("_", " ")
+    return f"{name}: {c['message']}" if c.get("message") else name
+
+
+def _step(step: ReplayStep, numbers: Mapping[str, int], mishaps: list[str]) -> dict[str, Any]:
+    action = step.action
+    return {
+        "n": step.number,
+        "kind": str(action.get("action") or action.get("kind") or "")[:40],
+        "words": describe(action)[:400],
+        "error": step.error,
+        "time": step.time,
+        "before": numbers.get(step.before or ""),
+        "after": numbers.get(step.after or ""),
+        "pointer": step.pointer,
+        "says": step.says,
+        "place": step.place,
+        "mishaps": mishaps,
+        **{name: _drawable(action[name]) for name in FIELDS if action.get(name) is not None},
+    }
+
+
+def _drawable(value: Any) -> Any:
+    """Numbers, texts and flat lists of them; anything else as text, so that the page need not guard itself."""
+    if isinstance(value, bool | int) or (isinstance(value, float) and abs(value) < 1e9):
+        return value
+    if isinstance(value, list | tuple):
+        return [_drawable(v) for v in value[:250]]
+    return str(value)[:2000]

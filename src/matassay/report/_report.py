@@ -1,0 +1,212 @@
+"""A report: one HTML page, one CSV table with a row per episode, one JSON file with all numbers."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from matassay import __version__
+from matassay.core import EpisodeResult
+
+from . import _plots
+from ._html import render
+from ._statistics import LEVEL, MIN_CLUSTERS
+from ._summary import BUCKETS, CONDITIONS, RunSettings, Subject, Summary, subject_of, summarise
+
+#: Heat maps on one page; the CSV has everything.
+MAX_HEAT_MAPS: Final = 12
+
+COLUMNS: Final = (
+    "id", "suite", "group", "span", "condition", "level", "category", "guidance", "agent", "model", "seed", "outcome",
+    "success", "score", "steps", "invalid_actions", "false_termination", "criteria", "failed_criteria", "consequences",
+    *(f"{bucket}_tokens" for bucket in BUCKETS), "cost", "working_time", "tool_mapping", "task_revision",
+    "grader_checksum", "error", "log", "sample_id",
+)  # fmt: skip
+
+METHOD: Final = (
+    "A step is one primitive action, refused ones, waiting and looking included. An episode succeeds when every "
+    "criterion holds in the final state; its score is the fraction of the goals that hold (criteria that hold before "
+    "anything is done are required for success and left out of the score). Limit and agent error are graded as they "
+    "were left; environment and grader errors are not graded.",
+    f"Success rates come with {LEVEL:.0%} intervals: Wilson's score interval on the effective number of episodes, with "
+    "Student's t as critical value (Dean and Pagano, J. Surv. Stat. Methodol. 3 (2015) 484). The effective number is the "
+    "number of episodes over the design effect, which is the cluster-robust (CRV1) variance of Liang and Zeger, "
+    "Biometrika 73 (1986) 13, over the binomial one, and at least 1 (1 as well when all episodes went alike, which says "
+    "nothing of how clusters differ). Clusters are instruments (programs, studies), as episodes of one instrument go "
+    f"alike (Miller, arXiv:2411.00640); with fewer than {MIN_CLUSTERS} of them, tasks; with fewer than {MIN_CLUSTERS} "
+    "tasks, episodes count as independent (plain Wilson, 1927).",
+    "pass@k (Chen et al., arXiv:2107.03374) is the probability that at least one of k episodes of a task succeeds, "
+    "pass^k (Yao et al., arXiv:2406.12045) that all k do; unbiased, averaged over tasks. Each seed has other hidden "
+    "numbers, so the k episodes are k instances of the task, not k tries at one.",
+    "False terminations are episodes that the agent ended itself without having succeeded, as a fraction of the graded "
+    "ones. Means of steps are over graded episodes. Baselines: the reference agent knows the way and shows that the "
+    "task can be done; null stops at once; random draws valid actions uniformly.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """Where a report was written."""
+
+    html: Path
+    """One self-contained page."""
+    csv: Path
+    """One row per episode."""
+    json: Path
+    """All numbers."""
+
+
+def write_report(results: Iterable[EpisodeResult], out: Path, runs: Sequence[RunSettings] = ()) -> ReportFiles:
+    """Write ``report.html``, ``report.csv`` and ``report.json``; a file is there whole or not at all.
+
+    Parameters
+    ----------
+    results : iterable of EpisodeResult
+        Episodes of any agents, in any order.
+    out : Path
+        Folder; made if it is missing.
+    runs : sequence of RunSettings, optional
+        Circumstances to show.
+    """
+    summary = summarise(results, runs)
+    files = ReportFiles(out / "report.html", out / "report.csv", out / "report.json")
+    write_whole(files.html, report_html(summary))
+    write_whole(files.csv, report_csv(summary))
+    write_whole(files.json, report_json(summary))
+    return files
+
+
+def report_json(summary: Summary) -> str:
+    """The content of ``report.json``."""
+    document = {"matassay_version": __version__, "method": list(METHOD), **summary.to_json()}
+    return json.dumps({"schema_version": document.pop("schema_version"), **document}, indent=1, allow_nan=False) + "\n"
+
+
+def report_csv(summary: Summary) -> str:
+    """The content of ``report.csv``: lists are separated by blanks, null is an empty field."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for e in summary.episodes:
+        row = _csv_row(e)
+        writer.writerow([_cell(row[name]) for name in COLUMNS])
+    return buffer.getvalue()
+
+
+def report_html(summary: Summary) -> str:
+    """The content of ``report.html``."""
+    names = [s.label for s in summary.subjects if not s.baseline] or [s.label for s in summary.subjects]
+    tasks = len({e.id for e in summary.episodes})
+    seeds = len({e.seed for e in summary.episodes})
+    return render(
+        "report.html",
+        title="MatAssay report" + (": " + ", ".join(names[:4]) + (", …" if len(names) > 4 else "") if names else ""),
+        subtitle=f"{_plural(len(summary.episodes), 'episode')}, {_plural(tasks, 'task')}, {_plural(seeds, 'seed')}",
+        summary=summary,
+        notes=_notes(summary),
+        figures=_figures(summary),
+        mishaps=sorted({name for r in summary.tables["overall"] for name in r.consequences}),
+        outcomes=["scored", "limit", "agent_error", "environment_error", "grader_error"],
+        versions=summary.versions(),
+        task_versions=summary.task_versions(),
+        method=METHOD,
+        episodes=[{"row": e, "who": subject_of(e).label, "remarks": remarks(e)} for e in summary.episodes],
+        version=__version__,
+    )
+
+
+def remarks(e: EpisodeResult) -> str:
+    """What did not hold, what happened, and what broke, in one line."""
+    parts = [name.replace("_", " ") for name, holds in e.criteria.items() if not holds]
+    parts += [f"{str(c['name']).replace('_', ' ')} (step {c.get('step')})" for c in e.consequences]
+    if e.error:
+        line = " ".join(e.error.split())
+        parts.append(line if len(line) <= 200 else line[:199] + "…")
+    return "; ".join(parts)
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file under a temporary name beside it and rename it, so that nobody ever reads half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode() if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def _figures(summary: Summary) -> list[dict[str, Any]]:
+    from markupsafe import Markup
+
+    found: list[tuple[str, str]] = []
+    guidances = sorted({e.guidance for e in summary.episodes})
+    for g in guidances:
+        with_guidance = f", {g} guidance" if len(guidances) > 1 else ""
+        for table, caption in (("task", "task"), ("level", "level"), ("category", "category"), ("group", "instrument")):
+            if table != "task" and len({r.key for r in summary.tables[table]}) < 2:
+                continue
+            svg = _plots.success_plot(summary, table, g, f"{table}-{g}")
+            found.append((f"Success rate by {caption}{with_guidance}.", svg))
+        found.append((f"Number of steps to success{with_guidance}.", _plots.steps_plot(summary, g, f"steps-{g}")))
+    for i, (s, g) in enumerate(_mapped(summary, guidances)):
+        svg = _plots.heat_map(summary, s, g, f"heat-{i}")
+        found.append((f"Score by task and seed: {s.label}, {g} guidance. Solid blue: success. Grey: not graded.", svg))
+    # The SVG is ours: matplotlib escapes the texts in it.
+    return [{"caption": caption, "svg": Markup(svg)} for caption, svg in found if svg]  # noqa: S704
+
+
+def _mapped(summary: Summary, guidances: Sequence[str]) -> list[tuple[Subject, str]]:
+    """Which heat maps to draw: those of models; of baselines where there is no model."""
+    subjects = [s for s in summary.subjects if not s.baseline] or list(summary.subjects)
+    return [(s, g) for s in subjects for g in guidances][:MAX_HEAT_MAPS]
+
+
+def _notes(summary: Summary) -> list[str]:
+    notes = [f"Interval: {r.success.note}." for r in summary.tables["overall"] if r.success and r.success.note]
+    return list(dict.fromkeys(notes))
+
+
+def _csv_row(e: EpisodeResult) -> dict[str, Any]:
+    row = dataclasses.asdict(e)
+    row["condition"] = CONDITIONS.get((e.span, e.guidance), "")
+    row["false_termination"] = e.false_termination
+    row["criteria"] = len(e.criteria)
+    row["failed_criteria"] = " ".join(name for name, holds in e.criteria.items() if not holds)
+    row["consequences"] = " ".join(f"{c['name']}@{c.get('step')}" for c in e.consequences)
+    row.update({f"{bucket}_tokens": e.usage.get(bucket) for bucket in BUCKETS})
+    return row
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        # A spreadsheet would run a text that begins like a formula (CWE-1236).
+        return "'" + value if value[:1] in ("=", "+", "-", "@", "\t", "\r") else str(value)
+    return value
+
+
+def _plural(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"

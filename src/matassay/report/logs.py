@@ -1,0 +1,324 @@
+"""Reading of the engine's logs: the one module here that knows the engine.
+
+What it gives is plain: `Replay` for the pages, `RunSettings` for the reports.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from matassay.core import EpisodeResult, MatAssayError
+
+from ._summary import RunSettings
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+
+#: How the tool's answer to an action begins that was not carried out, and so is no step (`matassay.evals`).
+NOT_CARRIED_OUT: Final = "Not carried out"
+
+#: Names under which the episode's record is kept in the sample's store (`matassay.evals`).
+RECORD: Final = "Record:"
+
+#: Settings under clearer names.
+NAMES: Final = {"observation": "observation mode", "screenshots": "screenshots kept in view"}
+
+
+@dataclass(frozen=True)
+class Image:
+    """A screenshot."""
+
+    media_type: str
+    """MIME type."""
+    data: bytes
+    """The file."""
+
+    @property
+    def key(self) -> str:
+        """Digest of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class ReplayStep:
+    """One primitive action."""
+
+    number: int
+    """1 for the first."""
+    action: Mapping[str, Any]
+    """As it was sent: ``action`` and its fields, possibly nonsense."""
+    error: str | None
+    """Why it was refused, if it was."""
+    time: float | None
+    """Virtual clock after it, s."""
+    before: str | None
+    """Key of the last screenshot of the whole screen before it: what the agent knew."""
+    after: str | None
+    """Key of the screenshot after the batch that it belongs to."""
+    pointer: tuple[float, float] | None
+    """Where the pointer was before it, as far as the actions tell, pixels."""
+    says: str = ""
+    """What the agent said before it."""
+    place: tuple[int, int] = (1, 1)
+    """Its number in the batch, and the size of the batch."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One episode as it can be shown."""
+
+    result: EpisodeResult
+    """How it ended, and whose it is."""
+    instruction: str
+    """What the agent was told."""
+    images: Mapping[str, Image]
+    """Screenshots by key."""
+    first: str | None
+    """Key of the screen at the start."""
+    last: str | None
+    """Key of the last screenshot of the whole screen."""
+    steps: tuple[ReplayStep, ...]
+    """In order."""
+    closing: str = ""
+    """What the agent said at the end."""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """What each criterion asks for, where the task is installed."""
+
+
+def find_logs(places: Sequence[Path]) -> list[Path]:
+    """Log files among files and folders, in the order of their names, which begin with their dates.
+
+    Raises
+    ------
+    MatAssayError
+        If a place does not exist.
+    """
+    found: list[Path] = []
+    for place in places:
+        if place.is_dir():
+            found += sorted(place.rglob("*.eval"))
+        elif place.is_file():
+            found.append(place)
+        else:
+            raise MatAssayError(f"{place}: there is no such log file or folder")
+    return list(dict.fromkeys(found))
+
+
+def read_settings(places: Sequence[Path]) -> list[RunSettings]:
+    """Circumstances of each log, from its header."""
+    return [_settings(path) for path in find_logs(places)]
+
+
+def read_replays(log: Path, sample: str | None = None) -> Iterator[Replay]:
+    """Episodes of one log file, one at a time, because their pictures are large.
+
+    Parameters
+    ----------
+    log : Path
+        Log file.
+    sample : str, optional
+        Only the sample of this id; if there is none, those in whose id it stands.
+
+    Raises
+    ------
+    MatAssayError
+        If the file is no log, or has no such sample.
+    """
+    from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
+
+    from matassay.evals.results import result_of
+
+    spec = _header(log).eval
+    found = [(str(s.id), s.uuid) for s in read_eval_log_sample_summaries(str(log))]
+    wanted = [f for f in found if sample in (None, f[0])] or [f for f in found if sample is not None and sample in f[0]]
+    if sample is not None and not wanted:
+        raise MatAssayError(f"{log}: no sample {sample!r}; it has: {', '.join(id for id, _ in found) or 'none'}")
+    for _, uuid in wanted:
+        full = read_eval_log_sample(str(log), uuid=uuid, resolve_attachments="core", exclude_fields={"events"})
+        yield make_replay(full, result_of(full, spec, str(log)))
+
+
+def make_replay(sample: EvalSample, result: EpisodeResult) -> Replay:
+    """An episode from its sample and its result."""
+    reader = _Reader(sample)
+    reader.read()
+    return Replay(
+        result=result,
+        instruction=sample.input if isinstance(sample.input, str) else _words(sample.input[-1].content),
+        images=reader.images,
+        first=reader.first,
+        last=reader.screen,
+        steps=tuple(reader.steps),
+        closing=reader.closing,
+        descriptions=_descriptions(result.id),
+    )
+
+
+class _Reader:
+    """Walks through the messages of a sample and pairs each step with its screenshots."""
+
+    def __init__(self, sample: EvalSample) -> None:
+        self.sample = sample
+        self.images: dict[str, Image] = {}
+        self.first: str | None = None
+        self.screen: str | None = None
+        self.pointer: tuple[float, float] | None = None
+        self.steps: list[ReplayStep] = []
+        self.closing = ""
+        self.record = {k[len(RECORD) :]: v for k, v in (sample.store or {}).items() if k.startswith(RECORD)}
+
+    def read(self) -> None:
+        # The steps of one turn led to one screenshot. Turns are numbered upwards, with gaps where a person acted.
+        turns: dict[int, list[Mapping[str, Any]]] = {}
+        for r in self.record.get("records") or []:
+            turns.setdefault(int(r.get("turn") or 0), []).append(r)
+        waiting = [turns[n] for n in sorted(turns)]
+        says = ""
+        for message in self.sample.messages:
+            text = _words(message.content)
+            if message.role == "assistant":
+                says = "\n\n".join(t for t in (says, text) if t)
+                continue
+            pictures = _pictures(message.content)
+            if not pictures:
+                continue
+            key = self._keep(pictures[-1])
+            if self.first is None:
+                self.first = self.screen = key
+            elif waiting and not text.startswith(NOT_CARRIED_OUT):
+                self._turn(waiting.pop(0), key, says)
+                says = ""
+        # Steps whose screenshot never came, because the world broke meanwhile.
+        for rest in waiting:
+            self._turn(rest, None, says)
+            says = ""
+        self.closing = says
+
+    def _turn(self, records: Sequence[Mapping[str, Any]], after: str | None, says: str) -> None:
+        before = self.screen
+        for i, r in enumerate(records, 1):
+            action = r.get("action")
+            action = dict(action) if isinstance(action, Mapping) else {"action": str(action)}
+            error = r.get("error")
+            self.steps.append(
+                ReplayStep(
+                    number=int(r.get("step") or len(self.steps) + 1),
+                    action=action,
+                    error=str(error) if error is not None else None,
+                    time=_float(r.get("time")),
+                    before=before,
+                    after=after,
+                    pointer=self.pointer,
+                    says=says if i == 1 else "",
+                    place=(i, len(records)),
+                )
+            )
+            if error is None:
+                self.pointer = _point(action.get("coordinate")) or self.pointer
+        # What a zoom shows is not the screen, so nothing is drawn on it.
+        if after is not None and not (records and self.steps[-1].action.get("action") == "zoom"):
+            self.screen = after
+
+    def _keep(self, image: Image) -> str:
+        self.images.setdefault(image.key, image)
+        return image.key
+
+
+def _point(value: Any) -> tuple[float, float] | None:
+    if isinstance(value, list | tuple) and len(value) == 2:
+        x, y = _float(value[0]), _float(value[1])
+        if x is not None and y is not None:
+            return x, y
+    return None
+
+
+def _float(value: Any) -> float | None:
+    if isinstance(value, bool | int | float) and value == value and abs(value) != float("inf"):
+        return float(value)
+    return None
+
+
+def _words(content: Any) -> str:
+    """Texts of a message; reasoning, where a provider shows it, comes first."""
+    if isinstance(content, str):
+        return content.strip()
+    parts = []
+    for c in content:
+        if c.type == "text":
+            parts.append(c.text.strip())
+        elif c.type == "reasoning":
+            shown = "" if c.redacted else c.reasoning
+            parts.append((c.summary or shown or "").strip())
+    return "\n\n".join(p for p in parts if p)
+
+
+def _pictures(content: Any) -> list[Image]:
+    if isinstance(content, str):
+        return []
+    return [p for c in content if c.type == "image" and (p := _picture(c.image)) is not None]
+
+
+def _picture(uri: str) -> Image | None:
+    head, comma, body = uri.partition(",")
+    if not (comma and head.startswith("data:image/") and head.endswith(";base64")):
+        return None
+    media_type = head[len("data:") : -len(";base64")]
+    if media_type not in ("image/png", "image/jpeg", "image/webp"):
+        return None
+    try:
+        return Image(media_type, base64.b64decode(body, validate=True))
+    except binascii.Error:
+        return None
+
+
+def _descriptions(task: str) -> dict[str, str]:
+    from matassay.core import UnknownTask, find_task
+
+    try:
+        return {c.name: c.description for c in find_task(task).criteria}
+    except UnknownTask:
+        return {}
+
+
+def _header(path: Path) -> EvalLog:
+    from inspect_ai.log import read_eval_log
+
+    try:
+        return read_eval_log(str(path), header_only=True)
+    except Exception as error:
+        # Whatever the engine's readers raise for a file that is none of theirs.
+        raise MatAssayError(f"{path}: not a log that can be read ({type(error).__name__}: {error})") from error
+
+
+def _settings(path: Path) -> RunSettings:
+    header = _header(path)
+    spec = header.eval
+    facts = dict(spec.metadata or {})
+    shown: dict[str, Any] = {
+        "model": spec.model,
+        "agent (scaffold)": facts.get("agent"),
+        "status": str(header.status),
+        **{NAMES.get(k, k): v for k, v in dict(facts.get("settings") or {}).items()},
+        **{f"model argument {k}": v for k, v in spec.model_args.items()},
+        **{f"package {name}": v for name, v in (spec.packages or {}).items()},
+    }
+    if spec.revision is not None:
+        shown["source"] = f"{spec.revision.commit}{' (changed)' if spec.revision.dirty else ''}"
+    shown.update(spec.model_generate_config.model_dump(exclude_none=True, exclude_defaults=True))
+    return RunSettings(str(path), spec.created, {k: _plain(k, v) for k, v in shown.items() if _said(k, v)})
+
+
+def _said(name: str, value: Any) -> bool:
+    return value not in (None, "", [], {}) or name == "step_limit"
+
+
+def _plain(name: str, value: Any) -> str:
+    if name == "step_limit" and value is None:
+        return "each task's own"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,134 @@
+"""Turns an instrument's table of subtasks into tasks: what all instruments have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from matassay.core import Attempt, Category, Criterion, Guidance, Level, Scenario, Span, Task, World
+from matassay.kit import Instrument
+
+SINGLE_STEPS = 50
+"""Step budget of every single task."""
+
+LEAST_WORKFLOW_STEPS = 60
+"""A workflow has ten times the steps of its reference, and at least these."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a seed fills into a task."""
+
+    goal: Mapping[str, Any]
+    """Public; every entry must be named in the words."""
+    start: Mapping[str, Any]
+    """Start state for the instrument."""
+    truth: Mapping[str, Any]
+    """Hidden quantities."""
+
+
+@dataclass(frozen=True)
+class Subtask:
+    """A row of an instrument's table."""
+
+    name: str
+    """Last part of the id, e.g. ``s04-set-angles``."""
+    title: str
+    """A few words."""
+    level: Level
+    """As the source paper has it."""
+    category: Category
+    """As the source paper has it."""
+    numbers: Callable[[int], Numbers]
+    """Fills in a seed; pure."""
+    goal: str
+    """Words that say what must hold at the end, with ``{goal entries}``; the reduced instruction."""
+    method: str
+    """Words that say how and why, added to the goal in the full instruction."""
+    criteria: tuple[Criterion, ...]
+    """See `Task`."""
+    reference: Attempt
+    """See `Task`."""
+    alternatives: tuple[Attempt, ...]
+    """See `Task`."""
+    near_misses: tuple[Attempt, ...]
+    """See `Task`."""
+    revision: int = 1
+    """See `Task`."""
+    steps: int = SINGLE_STEPS
+    """Step budget."""
+    formats: Mapping[str, str] = field(default_factory=dict)
+    """Format of goal entries in words, e.g. ``{"voltage": "g"}``; by default ``str``."""
+
+
+def make_task(instrument: type[Instrument], name: str, row: Subtask) -> Task:
+    """The task of a row.
+
+    Parameters
+    ----------
+    instrument : Instrument subclass
+        What is operated.
+    name : str
+        Its name in ids and in the server.
+    row : Subtask
+        The row.
+    """
+
+    def scenario(seed: int) -> Scenario:
+        n = row.numbers(seed)
+        words = {k: format(v, row.formats.get(k, "")) for k, v in n.goal.items()}
+        goal = _paragraphs(row.goal.format(**words))
+        clock = (
+            f"The instrument has a clock of its own: waiting 1 s lets {instrument.time_scale:g} s pass on the "
+            "instrument, any other action at most about a second. Stop when the goal is reached; what you leave then "
+            "is judged."
+        )
+        return Scenario(
+            seed=seed,
+            goal=n.goal,
+            start=n.start,
+            truth=n.truth,
+            instructions={
+                Guidance.FULL: f"{goal}\n\nHow to do it:\n{_paragraphs(row.method.format(**words))}\n\n{clock}",
+                Guidance.REDUCED: f"{goal}\n\n{clock}",
+            },
+        )
+
+    def open_world(scenario: Scenario) -> World:
+        from matassay.worlds.browser import BrowserWorld  # the browser's driver takes long to import
+
+        return BrowserWorld(name, seed=scenario.seed, start=dict(scenario.start), time_scale=instrument.time_scale)
+
+    return Task(
+        id=f"instruments/{name}/{row.name}",
+        title=row.title,
+        span=Span.WORKFLOW if row.category is Category.WORKFLOW else Span.SINGLE,
+        level=row.level,
+        category=row.category,
+        revision=row.revision,
+        step_limit=row.steps,
+        criteria=row.criteria,
+        scenario=scenario,
+        open_world=open_world,
+        truth_fields=instrument.truth_fields,
+        grader_package=instrument.__module__.rpartition(".")[0],
+        needs_gui="The instrument can be operated and its data saved only on its panel.",
+        time_scale=instrument.time_scale,
+        reference=row.reference,
+        alternatives=row.alternatives,
+        near_misses=row.near_misses,
+    )
+
+
+def _paragraphs(text: str) -> str:
+    """Words without the line breaks of the source: one line per paragraph and list item."""
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        begins = not lines or not line.strip() or not lines[-1] or re.match(r"(- |\d+\. )", line)
+        if begins:
+            lines.append(line.strip())
+        else:
+            lines[-1] += " " + line.strip()
+    return "\n".join(lines)

@@ -1,0 +1,22 @@
+"""Checks that a task is valid and that its verdict is: the same for every task of every suite.
+
+`docs/explanation/trust.md` says what each check proves. ``matassay verify`` and ``tests/registry`` run them.
+"""
+
+from ._case import Case
+from ._checks import CHECKS, Check, CheckRow, Finding
+from ._run import run_check, select_checks, verify
+from ._trials import Trial, Trials
+
+__all__ = [
+    "CHECKS",
+    "Case",
+    "Check",
+    "CheckRow",
+    "Finding",
+    "Trial",
+    "Trials",
+    "run_check",
+    "select_checks",
+    "verify",
+]

@@ -1,0 +1,143 @@
+"""Episodes that several checks look at: each is run once and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from matassay.agents import PolicyFactory, run_policy
+from matassay.core import (
+    Action,
+    EnvironmentFailure,
+    Episode,
+    Evidence,
+    GraderFailure,
+    Guidance,
+    MatAssayError,
+    Outcome,
+    Task,
+    Turn,
+)
+
+#: Episodes at the same time; more do not help on two cores.
+PARALLEL = 2
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One episode that has ended."""
+
+    outcome: Outcome
+    """How it ended."""
+    error: str
+    """Text of the error, if the outcome has one."""
+    success: bool | None
+    """Verdict; None when not graded."""
+    criteria: Mapping[str, bool]
+    """Each criterion; empty when not graded."""
+    steps: int
+    """Primitive actions."""
+    start: Evidence
+    """Before the first action."""
+    evidence: Evidence
+    """At the end, with the bytes of all files."""
+    screens: tuple[str, ...]
+    """SHA-256 of every screenshot, in order."""
+
+    @property
+    def told(self) -> str:
+        """How it went, in one line."""
+        missing = ", ".join(name for name, holds in self.criteria.items() if not holds)
+        verdict = "success" if self.success else f"no success, missing: {missing or '?'}"
+        return f"{self.outcome} after {self.steps} steps, {self.error or verdict}"
+
+
+@dataclass
+class _Watched(Episode):
+    """An episode that keeps a digest of every screenshot."""
+
+    screens: list[str] = field(default_factory=list)
+
+    async def perform(self, actions: Sequence[Action | Mapping[str, Any]], *, accessible: bool = False) -> Turn:
+        turn = await super().perform(actions, accessible=accessible)
+        self.screens.append(hashlib.sha256(turn.observation.image).hexdigest())
+        return turn
+
+
+class Trials:
+    """Runs episodes, a few at a time, and keeps what came of them.
+
+    Parameters
+    ----------
+    parallel : int
+        How many at the same time.
+    """
+
+    def __init__(self, parallel: int = PARALLEL) -> None:
+        self._kept: dict[tuple[str, int, str, int], asyncio.Task[Trial]] = {}
+        self._places = asyncio.Semaphore(parallel)
+
+    async def of(self, task: Task, seed: int, name: str, factory: PolicyFactory, *, copy: int = 0) -> Trial:
+        """The episode of a policy.
+
+        Parameters
+        ----------
+        name : str
+            What the policy is called among those of the task.
+        factory : callable
+            Makes the policy.
+        copy : int
+            Another number asks for another episode of the same.
+
+        Raises
+        ------
+        EnvironmentFailure
+            If the world broke: that says nothing about the task.
+        """
+        key = task.id, seed, name, copy
+        if key not in self._kept:
+            self._kept[key] = asyncio.create_task(self._run(task, seed, factory))
+        return await asyncio.shield(self._kept[key])  # another check may wait for the same
+
+    async def _run(self, task: Task, seed: int, factory: PolicyFactory) -> Trial:
+        async with self._places:
+            episode = _Watched.of(task, seed, Guidance.FULL)
+            assert isinstance(episode, _Watched)
+            try:
+                await episode.start()
+                start = episode.latest
+                outcome, error = await run_policy(factory(task, episode.scenario, seed), episode)
+                if outcome is Outcome.ENVIRONMENT_ERROR:
+                    raise EnvironmentFailure(error or "the world broke")
+                await episode.evidence()
+            finally:
+                await episode.close()
+        success, criteria = None, {}
+        try:
+            verdict = episode.grade()
+            success, criteria = verdict.success, dict(verdict.criteria)
+        except GraderFailure as failure:
+            outcome, error = Outcome.GRADER_ERROR, str(failure)
+        return Trial(
+            outcome=outcome,
+            error=error or "",
+            success=success,
+            criteria=criteria,
+            steps=episode.steps,
+            start=start,
+            evidence=episode.latest,
+            screens=tuple(episode.screens),
+        )
+
+    async def close(self) -> None:
+        """Stop what is still running."""
+        for trial in self._kept.values():
+            trial.cancel()
+        await asyncio.gather(*self._kept.values(), return_exceptions=True)
+
+
+class NoReference(MatAssayError):
+    """The task has no reference, which most checks need."""

@@ -1,0 +1,1 @@
+"""What can be acted in. Each kind of world is a package that implements `matassay.core.World`."""

@@ -1,0 +1,151 @@
+"""What all episodes of a process share: one browser, and one server for each set of instruments.
+
+They live in an event loop of their own, in a thread, for two reasons: they outlast the event loops of runs and tests,
+and a busy event loop of the runner (the engine, a model's client) does not delay the browser's traffic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import secrets
+import sys
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from playwright.async_api import Browser, Error, Playwright, async_playwright
+
+from matassay.core import EnvironmentFailure
+from matassay.worlds.process import Child
+
+from ._control import Control
+from ._discovery import find_browser
+from ._launch import launch
+
+T = TypeVar("T")
+
+#: Longest time that an orderly end may take, s; after that the children are left to notice that we are gone.
+CLOSING_DEADLINE = 20.0
+
+
+class Server:
+    """The instrument server of this process for one set of instruments."""
+
+    def __init__(self, child: Child, control: Control) -> None:
+        self.child = child
+        """Its process."""
+        self.control = control
+        """The way to it."""
+
+
+class Host:
+    """Owner of the thread, the browser and the servers. Use `host`, which gives the one of this process."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="matassay-browser", daemon=True)
+        self.fonts: dict[str, str] = {}
+        """Fonts in use by instrument: looked up once, because it takes longer than a step."""
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._servers: dict[str, Server] = {}
+        self._lock = asyncio.Lock()
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        self._loop.close()
+
+    async def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something in the thread and await it from any event loop; cancelling the wait cancels the work."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def browser(self) -> Browser:
+        """The browser, started if there is none or if it died. To be called in the thread."""
+        async with self._lock:
+            if self._browser is None or not self._browser.is_connected():
+                program = find_browser()
+                if self._playwright is None:
+                    self._playwright = await async_playwright().start()
+                self._browser = await launch(self._playwright, program)
+            return self._browser
+
+    async def server(self, instruments: str) -> Server:
+        """The server of these instruments (``module:NAME``), started if there is none or if it died.
+
+        To be called in the thread.
+        """
+        async with self._lock:
+            server = self._servers.get(instruments)
+            if server is not None and not server.child.alive:
+                await self._stop(self._servers.pop(instruments))
+                server = None
+            if server is None:
+                server = self._servers[instruments] = await self._start(instruments)
+            return server
+
+    async def _start(self, instruments: str) -> Server:
+        token = secrets.token_urlsafe(32)
+        argv = [sys.executable, "-m", "matassay.kit.serve", "--instruments", instruments, "--port", "0"]
+        child = await Child.spawn("the instrument server", argv, secret=token)
+        port = child.greeting.get("port")
+        if not isinstance(port, int):
+            await child.stop()
+            raise EnvironmentFailure(f"the instrument server said {dict(child.greeting)!r} instead of its port")
+        return Server(child, Control(f"http://127.0.0.1:{port}", token))
+
+    async def _stop(self, server: Server) -> None:
+        await server.control.close()
+        await server.child.stop()
+
+    def close(self) -> None:
+        """End the browser, the servers and the thread; from any other thread."""
+        if not self._thread.is_alive():
+            return
+        ending = asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop)
+        try:
+            ending.result(CLOSING_DEADLINE)
+        except TimeoutError:
+            ending.cancel()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CLOSING_DEADLINE)
+
+    async def _shut_down(self) -> None:
+        async with self._lock:
+            for server in self._servers.values():
+                await self._stop(server)
+            self._servers.clear()
+            try:
+                if self._browser is not None:
+                    await self._browser.close()
+                if self._playwright is not None:
+                    await self._playwright.stop()
+            except Error:  # it is gone already
+                pass
+            self._browser = self._playwright = None
+
+
+_host: Host | None = None
+_guard = threading.Lock()
+
+
+def host() -> Host:
+    """The host of this process, made when it is first needed."""
+    global _host
+    with _guard:
+        if _host is None:
+            _host = Host()
+            atexit.register(close_shared)
+        return _host
+
+
+def close_shared() -> None:
+    """End the browser and the servers of this process now rather than at its end; the next world starts new ones."""
+    global _host
+    with _guard:
+        if _host is not None:
+            _host.close()
+            _host = None
+            atexit.unregister(close_shared)
