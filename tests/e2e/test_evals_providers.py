@@ -20,6 +20,10 @@ CLICK_SWITCH = [140, 120]
 CLICK_SAVE = [340, 120]
 
 
+#: What the engine asks an OpenAI model before the first turn, to see whether it may have summaries of its reasoning.
+PROBE = "Please say 'hello, world'"
+
+
 class Server(ThreadingHTTPServer):
     """Answers the n-th request with the n-th turn of a script, and keeps what it was sent."""
 
@@ -40,12 +44,23 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if request.get("input") == PROBE:
+            return self.reply(200, self.server.wrap(request, ["hello, world"]))
         self.server.requests.append(request)
         turn = next(self.server.turns)
-        status, body = (turn, {"error": {"type": "bad", "message": "no"}}) if isinstance(turn, int) else (200, None)
-        data = json.dumps(body or self.server.wrap(request, turn)).encode()
+        if isinstance(turn, int):
+            return self.reply(turn, {"error": {"type": "bad", "message": "no"}})
+        answer = self.server.wrap(request, turn)
+        if request.get("stream"):
+            return self.send("text/event-stream", "".join(stream(answer)).encode())
+        return self.reply(200, answer)
+
+    def reply(self, status, body):
+        self.send("application/json", json.dumps(body).encode(), status)
+
+    def send(self, kind, data, status=200):
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
         self.send_header("connection", "close")
         self.end_headers()
@@ -94,6 +109,26 @@ def anthropic(request, turn):
     }  # fmt: skip
 
 
+def stream(message):
+    """The same reply as server-sent events."""
+
+    def event(kind, **fields):
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+
+    yield event("message_start", message={**message, "content": [], "stop_reason": None})
+    for index, block in enumerate(message["content"]):
+        text = block["type"] == "text"
+        empty = {**block, "text": ""} if text else {**block, "input": {}}
+        part = {"type": "text_delta", "text": block["text"]} if text else {
+            "type": "input_json_delta", "partial_json": json.dumps(block["input"])
+        }  # fmt: skip
+        yield event("content_block_start", index=index, content_block=empty)
+        yield event("content_block_delta", index=index, delta=part)
+        yield event("content_block_stop", index=index)
+    yield event("message_delta", delta={"stop_reason": message["stop_reason"], "stop_sequence": None}, usage=message["usage"])  # fmt: skip
+    yield event("message_stop")
+
+
 def member(name, **arguments):
     """A call of a member of Anthropic's native computer toolset."""
     return {"type": "tool_use", "id": f"toolu_{next(counter)}", "name": name, "toolset_name": "computer", "input": arguments}  # fmt: skip
@@ -134,9 +169,8 @@ def function_call(**arguments):
 
 def act(tmp_path, wrap, model, turns, path="", **options):
     with serving(wrap, turns) as server:
-        args = {"streaming": False} if wrap is anthropic else {}
         (result,) = evals.run(
-            [toy.LAMP], model=model, model_args=args, model_base_url=server.url + path, log_dir=tmp_path,
+            [toy.LAMP], model=model, model_base_url=server.url + path, log_dir=tmp_path,
             **{"retries": 0, **options},
         )  # fmt: skip
     return result, server.requests
@@ -158,7 +192,7 @@ def pngs(value) -> list[bytes]:
 
 @pytest.mark.parametrize(
     ("model", "kind"),
-    [("claude-opus-5-5", "computer_toolset_20260801"), ("claude-sonnet-4-5", "computer_20250124")],
+    [("claude-opus-5-5", "computer_toolset_20260801"), ("claude-opus-4-8", "computer_20251124")],
 )
 def test_anthropic_native(tmp_path, model, kind):
     call = member if kind.startswith("computer_toolset") else lambda name, **a: function(action=name, **a)
@@ -180,10 +214,10 @@ def test_anthropic_native(tmp_path, model, kind):
     assert pngs(reply)[0].startswith(b"\x89PNG")
     assert pngs(reply) != pngs(requests[0]["messages"])  # the lamp is on
     assert result.usage == {"input": 4000, "cache_read": 2000, "cache_write": 800, "output": 400}
-    if model == "claude-opus-5-5":
-        assert result.cost == pytest.approx((4000 * 4 + 2000 * 0.2 + 800 * 5 + 400 * 20) / 1e6)
-    else:
-        assert result.cost is None  # not in the price file: unknown, not 0
+    per_token = (4, 0.2, 5, 20) if model == "claude-opus-5-5" else (5, 0.5, 6.25, 25)
+    assert result.cost == pytest.approx(
+        sum(n * p for n, p in zip((4000, 2000, 800, 400), per_token, strict=True)) / 1e6
+    )
     assert (result.agent, result.model) == ("gui", f"anthropic/{model}")
 
 

@@ -318,7 +318,7 @@ async def test_nothing_is_left_to_the_browser(desk: Desk) -> None:
 
 
 async def test_all_of_it_is_small_and_arrives_once(desk: Desk) -> None:
-    assert sum(f.stat().st_size for f in STATIC.iterdir()) < 110_000
+    assert sum(f.stat().st_size for f in STATIC.iterdir()) < 115_000
     loaded = await desk.page.evaluate(
         "performance.getEntriesByType('resource').map(e => new URL(e.name).pathname).filter(p => p.startsWith('/static/'))"
     )

@@ -96,5 +96,6 @@ async def run_episode(
 
 
 def describe(error: BaseException) -> str:
-    """An error as one bounded line for a result."""
-    return f"{type(error).__name__}: {error}".replace("\n", " ")[:500]
+    """An error as one bounded line for a result: of a long text, its beginning and its end."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= 500 else f"{text[:150]} ... {text[-340:]}"

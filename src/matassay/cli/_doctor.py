@@ -11,7 +11,9 @@ from ._console import Format, claim_stdout
 from ._needs import all_needs
 
 
-def doctor(format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE) -> None:
+def doctor(
+    format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
+) -> None:
     """Say what is missing, and the command that mends it; exits with 1 if something needed is."""
     with claim_stdout() as out:
         needs = list(all_needs())

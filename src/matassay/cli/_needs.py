@@ -99,7 +99,9 @@ def _browser() -> Need:
         program = find_browser()
         return Need("browser", True, f"{program.version()} ({program.path})")
     except MatAssayError as error:
-        mend = SETUP if not shutil.which("apt-get") else "sudo apt-get install chromium-headless-shell   # or: make setup"
+        mend = (
+            SETUP if not shutil.which("apt-get") else "sudo apt-get install chromium-headless-shell   # or: make setup"
+        )
         return Need("browser", False, str(error), mend)
 
 
@@ -141,7 +143,9 @@ def _optional() -> Iterator[Need]:
             mend = f"pip install {package}"
             yield Need(provider, False, f"no SDK; needed for --model {provider}/...", mend, needed=False)
         elif not os.environ.get(key):
-            yield Need(provider, False, f"SDK {sdk}, no key; needed for --model {provider}/...", f"export {key}=...", False)
+            yield Need(
+                provider, False, f"SDK {sdk}, no key; needed for --model {provider}/...", f"export {key}=...", False
+            )
         else:
             yield Need(provider, True, f"SDK {sdk}, {key} is set", needed=False)
     shown = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

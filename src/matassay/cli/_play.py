@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -41,7 +41,7 @@ def play(
     speed: Annotated[
         float, typer.Option(min=0.1, max=10000, metavar="X", help="Instrument seconds per second on the wall.")
     ] = 1.0,
-    open: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a web browser.")] = True,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a web browser.")] = True,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:
     """Operate an instrument yourself, in real time; the episode is recorded and graded."""
@@ -69,7 +69,7 @@ def play(
             return HumanWorld(world, port, speed)
 
         async def attend(session: HumanSession) -> None:
-            await _attend(session, chosen, speed, show=open)
+            await _attend(session, chosen, speed, show=show)
 
         folder.mkdir(parents=True, exist_ok=True)
         result = evals.play(
@@ -77,7 +77,12 @@ def play(
         )  # fmt: skip
         page = write_folder_replay(folder, folder / "replay.html")
         if format is Format.JSON:
-            row = {**result.contract(), "log_dir": str(folder), "log": result.log, "replay": str(page) if page else None}
+            row = {
+                **result.contract(),
+                "log_dir": str(folder),
+                "log": result.log,
+                "replay": str(page) if page else None,
+            }
             out.json({"schema_version": SCHEMA_VERSION, **row})
         else:
             out.lines("", f"{result.id}, seed {result.seed}: {verdict(result)}")
@@ -109,7 +114,7 @@ def choose(instrument: str, task: str | None) -> Task:
 
 
 async def _attend(session: HumanSession, task: Task, speed: float, *, show: bool) -> None:
-    world: HumanWorld = session.episode.world  # type: ignore[assignment] - made by open_world above
+    world = cast("HumanWorld", session.episode.world)  # made by `open_world` above
     say("", f"{task.title} ({task.id})", "", session.episode.instruction, "", f"The instrument: {world.url}")
     if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"):
         import webbrowser
@@ -151,10 +156,8 @@ def _told_to_stop(done: asyncio.Event) -> Iterator[None]:
 
     for number in before:
         loop.add_signal_handler(number, done.set)
-    try:
+    with contextlib.suppress(OSError, ValueError):  # no terminal (a file, /dev/null): Ctrl-C and termination remain
         loop.add_reader(sys.stdin, typed)
-    except (OSError, ValueError):
-        pass  # no terminal (a file, /dev/null): Ctrl-C and termination remain
     try:
         yield
     finally:
@@ -185,7 +188,9 @@ def as_action(gesture: Mapping[str, Any]) -> dict[str, Any]:
         action |= {"scroll_direction": "down" if clicks > 0 else "up", "scroll_amount": min(50, abs(round(clicks)))}
     elif at is None:
         typed = str(args[0]) if kind is None and args and not isinstance(args[0], bool) else ""
-        action = {"action": "type", "text": typed, "press_enter": True} if typed else {"action": "key", "text": "Return"}
+        action = (
+            {"action": "type", "text": typed, "press_enter": True} if typed else {"action": "key", "text": "Return"}
+        )
     if isinstance(at, list) and len(at) == 2 and kind != "cancel":
         action["coordinate"] = at
     return {**action, "control": gesture.get("id"), **({"value": args} if args else {})}

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def report(
     logdir: Annotated[list[Path], typer.Argument(help="Folders of logs; give those of baselines as well.")],
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.  [default: the first folder]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write.  [default: the first folder]")
+    ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:
     """Write tables, intervals and plots as HTML, CSV and JSON."""

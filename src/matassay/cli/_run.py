@@ -73,12 +73,15 @@ def run(
     expect_success: Annotated[
         bool, typer.Option("--expect-success", help="Exit with 1 if any graded task failed.")
     ] = False,
-    step_limit: Annotated[int | None, typer.Option(min=1, help="Steps an episode may take.  [default: the task's]")] = None,
+    step_limit: Annotated[
+        int | None, typer.Option(min=1, help="Steps an episode may take.  [default: the task's]")
+    ] = None,
     time_limit: Annotated[int | None, typer.Option(min=1, help="Seconds an episode may take.")] = None,
     token_limit: Annotated[int | None, typer.Option(min=1, help="Tokens an episode may take.")] = None,
     cost_limit: Annotated[float | None, typer.Option(min=0, help="US dollars an episode may cost.")] = None,
     model_arg: Annotated[
-        list[str] | None, typer.Option("--model-arg", "-M", metavar="KEY=VALUE", help="Argument of the model's provider.")
+        list[str] | None,
+        typer.Option("--model-arg", "-M", metavar="KEY=VALUE", help="Argument of the model's provider."),
     ] = None,
     model_base_url: Annotated[str | None, typer.Option(metavar="URL", help="Address of the model's provider.")] = None,
     function_tools: Annotated[
@@ -102,7 +105,7 @@ def run(
         check_worlds(tasks, which[0])
         say(f"{len(planned) * len(which)} episodes of {len(tasks)} tasks, logs in {folder}")
 
-        results, interrupted = _episodes(
+        results, unfinished = _episodes(
             tasks,
             total=len(planned) * len(which),
             log_dir=folder,
@@ -135,9 +138,9 @@ def run(
         else:
             _print(out, results, {**files, "logs": folder})
         _complain(results)
-        if interrupted:
-            say("", f"Stopped early: {interrupted}", "The same command with", f"    --log-dir {folder}", "goes on there.")
-            raise typer.Exit(130 if interrupted == "interrupted" else 2)
+        if unfinished:
+            say("", f"Not finished: {unfinished}. The same command with", f"    --log-dir {folder}", "goes on there.")
+            raise typer.Exit(2)
         raise typer.Exit(exit_code(results, expect_success))
 
 
@@ -223,9 +226,10 @@ def _episodes(tasks: Sequence[Task], *, total: int, **options: Any) -> tuple[lis
         try:
             return evals.run(tasks, progress=progress, **options), ""
         except evals.RunIncomplete as incomplete:
-            return list(incomplete.results), str(incomplete)
+            n = len(incomplete.missing)
+            return list(incomplete.results), f"{n} of {total} episodes came to no end"
         except KeyboardInterrupt:
-            return seen, "interrupted"
+            return seen, "it was interrupted"
 
 
 class Reporter:
@@ -259,7 +263,8 @@ class Reporter:
 
         colour = "yellow" if result.success is None else "green" if result.success else "red"
         line = Text.assemble(
-            f"[{done:>{len(str(of))}}/{of}] {result.id}  {result.guidance}, seed {result.seed}: ", (verdict(result), colour)
+            f"[{done:>{len(str(of))}}/{of}] {result.id}  {result.guidance}, seed {result.seed}: ",
+            (verdict(result), colour),
         )
         self.console.print(line, soft_wrap=True)
         if self._bar is not None and self._task is not None:
@@ -305,7 +310,9 @@ def _print(out: Out, results: Sequence[EpisodeResult], files: dict[str, Path]) -
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("task", "guidance", "seed", "outcome", "success", "score", "steps", "invalid"):
-        table.add_column(name, justify="right" if name in ("seed", "score", "steps", "invalid") else "left", no_wrap=True)
+        table.add_column(
+            name, justify="right" if name in ("seed", "score", "steps", "invalid") else "left", no_wrap=True
+        )
     for r in results:
         success = "-" if r.success is None else "[green]yes[/]" if r.success else "[red]no[/]"
         score = "-" if r.score is None else f"{r.score:.2f}"

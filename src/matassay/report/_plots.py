@@ -21,10 +21,12 @@ BASELINE_COLOURS: Final = {"reference": "#3b4252", "random": "#8a93a3", "null": 
 INK: Final = "#1f2933"
 MUTED: Final = "#6b7785"
 GRID: Final = "#e3e7ec"
+SUCCESS: Final = "#0072b2"
+NOT_GRADED: Final = "#eceff3"
 
 WIDTH: Final = 9.6  # inches at 72 points; the page scales it
 
-STYLE: Final = {
+STYLE: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "matassay",
     "font.family": "sans-serif",
@@ -135,7 +137,7 @@ def heat_map(summary: Summary, subject: Subject, guidance: str, name: str) -> st
         cells.setdefault((tasks.index(e.id), seeds.index(e.seed)), []).append(e)
 
     def draw() -> Figure:
-        from matplotlib.colors import LinearSegmentedColormap
+        from matplotlib.colors import LinearSegmentedColormap, to_hex
         from matplotlib.patches import Rectangle
 
         ramp = LinearSegmentedColormap.from_list("score", ["#f6d5c6", "#f7ecd2", "#cfe3ee", "#7fb6d8"])
@@ -143,10 +145,10 @@ def heat_map(summary: Summary, subject: Subject, guidance: str, name: str) -> st
         for (i, j), found in cells.items():
             graded = [e for e in found if e.outcome.graded]
             if not graded:
-                face, words, colour = "#eceff3", "–", MUTED
+                face, words, colour = NOT_GRADED, "–", MUTED
             else:
                 score = sum(e.score or 0.0 for e in graded) / len(graded)
-                face = "#0072b2" if all(e.success for e in graded) else ramp(0.85 * score)
+                face = SUCCESS if all(e.success for e in graded) else to_hex(ramp(0.85 * score))
                 words, colour = f"{score:.2f}", "white" if all(e.success for e in graded) else INK
             axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=face, edgecolor="white", linewidth=1.5))
             if len(seeds) <= 20:
@@ -203,7 +205,9 @@ def _svg(draw: Any, name: str) -> str:
     with matplotlib.rc_context(STYLE):
         figure = draw()
         buffer = io.StringIO()
-        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        FigureCanvasSVG(figure).print_svg(
+            buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     # Several drawings share one page, so each keeps its ids to itself; the page sets the size.
@@ -213,4 +217,3 @@ def _svg(draw: Any, name: str) -> str:
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     return text.strip()
-

@@ -21,6 +21,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 #: Fewer clusters than this say too little about how much clusters differ.
 MIN_CLUSTERS = 5
@@ -160,7 +161,7 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
     return math.comb(c, k) / math.comb(n, k)
 
 
-def pass_curves(counts: Mapping[Hashable, tuple[int, int]]) -> tuple[list[float], list[float]]:
+def pass_curves(counts: Mapping[Any, tuple[int, int]]) -> tuple[list[float], list[float]]:
     """pass@k and pass^k, averaged over tasks, for k from 1 to the smallest number of attempts of any task.
 
     Parameters

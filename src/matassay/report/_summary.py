@@ -169,7 +169,8 @@ class Summary:
             found[e.id][0].add(e.task_revision)
             found[e.id][1].add(e.grader_checksum)
         return [
-            {"id": id, "task_revisions": sorted(r), "grader_checksums": sorted(c)} for id, (r, c) in sorted(found.items())
+            {"id": id, "task_revisions": sorted(r), "grader_checksums": sorted(c)}
+            for id, (r, c) in sorted(found.items())
         ]
 
     def versions(self) -> dict[str, list[str]]:
@@ -286,9 +287,12 @@ def _subject_order(s: Subject) -> tuple[bool, int, str, str]:
 def _ordered(results: Iterable[EpisodeResult]) -> tuple[EpisodeResult, ...]:
     kept: dict[Any, EpisodeResult] = {}
     for i, e in enumerate(results):
-        kept.setdefault((e.log, e.sample_id, e.id, e.guidance, e.seed) if e.log and e.sample_id else i, e)
+        key = (e.log, e.sample_id, subject_of(e), e.id, e.guidance, e.seed)
+        kept.setdefault(key if e.log and e.sample_id else i, e)
     return tuple(
-        sorted(kept.values(), key=lambda e: (*_subject_order(subject_of(e)), e.guidance, e.id, e.seed, e.log, e.sample_id))
+        sorted(
+            kept.values(), key=lambda e: (*_subject_order(subject_of(e)), e.guidance, e.id, e.seed, e.log, e.sample_id)
+        )
     )
 
 
@@ -326,9 +330,7 @@ def _warnings(episodes: Sequence[EpisodeResult], subjects: Sequence[Subject]) ->
         yield f"{id} ({guidance}, {label}): {n} episodes of the same seed; each counts."
 
 
-def _about_subject(
-    own: Sequence[EpisodeResult], subject: Subject, episodes: Sequence[EpisodeResult]
-) -> Iterable[str]:
+def _about_subject(own: Sequence[EpisodeResult], subject: Subject, episodes: Sequence[EpisodeResult]) -> Iterable[str]:
     seeds: dict[tuple[str, str], set[int]] = defaultdict(set)
     for e in own:
         seeds[e.id, e.guidance].add(e.seed)

@@ -304,7 +304,7 @@ def _settings(path: Path) -> RunSettings:
         "model": spec.model,
         "agent (scaffold)": facts.get("agent"),
         "status": str(header.status),
-        **{NAMES.get(k, k): v for k, v in dict(facts.get("settings") or {}).items()},
+        **{NAMES.get(str(k), str(k)): v for k, v in dict(facts.get("settings") or {}).items()},
         **{f"model argument {k}": v for k, v in spec.model_args.items()},
         **{f"package {name}": v for name, v in (spec.packages or {}).items()},
     }

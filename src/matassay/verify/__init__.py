@@ -4,7 +4,8 @@
 """
 
 from ._case import Case
-from ._checks import CHECKS, Check, CheckRow, Finding
+from ._checks import CHECKS, Check, CheckRow
+from ._finding import Finding
 from ._run import run_check, select_checks, verify
 from ._trials import Trial, Trials
 

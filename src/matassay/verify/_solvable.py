@@ -55,7 +55,9 @@ async def chance_fails(case: Case) -> AsyncIterator[Finding]:
 async def near_misses_fail(case: Case) -> AsyncIterator[Finding]:
     """A4."""
     misses = case.task.near_misses
-    yield Finding(len(misses) >= LEAST_NEAR_MISSES, f"{len(misses)} near misses; at least {LEAST_NEAR_MISSES} are asked for")
+    yield Finding(
+        len(misses) >= LEAST_NEAR_MISSES, f"{len(misses)} near misses; at least {LEAST_NEAR_MISSES} are asked for"
+    )
     async for attempt, trial in _each(case, misses):
         # One that breaks off half way stands for no mistake.
         through = trial.outcome is Outcome.SCORED

@@ -87,6 +87,10 @@ class Child:
         """The end of what it wrote to standard error."""
         return "".join(self._errors).rstrip()
 
+    async def wait(self) -> None:
+        """Wait until it has ended."""
+        await self._process.wait()
+
     async def stop(self, grace: float = 5.0) -> None:
         """End it: close its input, and kill it if it is still there after ``grace`` seconds. May be called twice."""
         assert self._process.stdin is not None

@@ -3,6 +3,7 @@
 from ._discovery import BROWSER_VARIABLE, HOW_TO_INSTALL, BrowserProgram, find_browser
 from ._host import close_shared
 from ._keys import Chord, Key, parse_chord
+from ._page import PinnedPage
 from ._world import INSTRUMENTS, BrowserWorld
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "BrowserWorld",
     "Chord",
     "Key",
+    "PinnedPage",
     "close_shared",
     "find_browser",
     "parse_chord",

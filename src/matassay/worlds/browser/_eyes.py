@@ -27,6 +27,7 @@ _ROLES = {
     "Abbr": "text",
     "SvgRoot": "img",
     "graphics-document": "img",
+    "Figcaption": "caption",
 }
 _STATES = ("checked", "expanded", "selected", "focused", "pressed")
 
@@ -73,25 +74,34 @@ async def accessible(cdp: CDPSession) -> tuple[AccessibleNode, ...]:
 
 def _elements(nodes: Sequence[Mapping[str, Any]], boxes: Mapping[int, Box]) -> Iterator[AccessibleNode]:
     by_id = {n["nodeId"]: n for n in nodes}
-    order = [n["nodeId"] for n in nodes if n.get("parentId") not in by_id]
-    order.reverse()
-    while order:  # depth first is document order; the browser lists breadth first
-        node = by_id[order.pop()]
-        order += [c for c in reversed(node.get("childIds", ())) if c in by_id]
+    # Depth first is document order (the browser lists breadth first); with each node goes what is known of it from
+    # the element around it, so that the words on a button are not listed a second time.
+    order = [(n["nodeId"], "") for n in reversed(nodes) if n.get("parentId") not in by_id]
+    while order:
+        id, told = order.pop()
+        node = by_id[id]
         role = node.get("role", {}).get("value", "none")
-        box = boxes.get(node.get("backendDOMNodeId", -1))
-        if node.get("ignored") or role in _STRUCTURE or box is None:
-            continue
-        properties = {p["name"]: p["value"].get("value") for p in node.get("properties", ())}
         name = " ".join(str(node.get("name", {}).get("value", "")).split())
-        yield AccessibleNode(
-            role=_ROLES.get(role, role),
-            name=name,
-            box=box,
-            value=_value(node, properties, by_id, name),
-            enabled=not properties.get("disabled", False),
-            states=frozenset(s for s in _STATES if properties.get(s) not in (None, False, "false")),
-        )
+        box = boxes.get(node.get("backendDOMNodeId", -1))
+        if not (node.get("ignored") or role in _STRUCTURE or box is None or (role == "StaticText" and name in told)):
+            element = _element(node, role, name, box, by_id)
+            told = f"{element.name}\n{element.value}"
+            yield element
+        order += [(c, told) for c in reversed(node.get("childIds", ())) if c in by_id]
+
+
+def _element(
+    node: Mapping[str, Any], role: str, name: str, box: Box, by_id: Mapping[str, Mapping[str, Any]]
+) -> AccessibleNode:
+    properties = {p["name"]: p["value"].get("value") for p in node.get("properties", ())}
+    return AccessibleNode(
+        role=_ROLES.get(role, role),
+        name=name,
+        box=box,
+        value=_value(node, properties, by_id, name),
+        enabled=not properties.get("disabled", False),
+        states=frozenset(s for s in _STATES if properties.get(s) not in (None, False, "false")),
+    )
 
 
 def _value(

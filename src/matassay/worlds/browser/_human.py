@@ -32,7 +32,9 @@ class HumanControl(Control):
 
     async def gestures(self, session: str, since: int) -> list[dict[str, Any]]:
         """What the operator has done, from number ``since`` on."""
-        gestures: list[dict[str, Any]] = (await self._ask("GET", f"/{session}/gestures?since={since}")).json()["gestures"]
+        gestures: list[dict[str, Any]] = (await self._ask("GET", f"/{session}/gestures?since={since}")).json()[
+            "gestures"
+        ]
         return gestures
 
 
@@ -74,7 +76,15 @@ class HumanWorld(BrowserWorld):
             raise EnvironmentFailure("the world was started already")
         browser = await self._host.browser()
         token = secrets.token_urlsafe(32)
-        argv = [sys.executable, "-m", "matassay.kit.serve", "--instruments", self._instruments, "--port", str(self._port)]
+        argv = [
+            sys.executable,
+            "-m",
+            "matassay.kit.serve",
+            "--instruments",
+            self._instruments,
+            "--port",
+            str(self._port),
+        ]
         child = await Child.spawn("the instrument server", argv, secret=token)
         control = HumanControl(f"http://127.0.0.1:{child.greeting['port']}", token)
         control.speed = self._speed

@@ -18,6 +18,9 @@ T = TypeVar("T")
 #: Longest time for one action of the browser, s. Reached only if the machine or the browser hangs.
 DEADLINE = 60.0
 
+#: What the browser says when a page is replaced while it is being asked something.
+_LEAVING = ("navigated", "context was destroyed", "Cannot find context", "Cannot find default execution context")
+
 
 class PinnedPage:
     """One page in a context of its own, pinned to one origin. Make it with `open`.
@@ -67,11 +70,11 @@ class PinnedPage:
         return pinned
 
     async def _pin(self) -> None:
-        self._page.on("crash", lambda _: self._break("the page crashed"))
-        self._page.on("close", lambda _: self._break("the page was closed"))
-        self._context.on("close", lambda _: self._break("the browser was closed"))
+        self._page.on("crash", lambda _: self.fail("the page crashed"))
+        self._page.on("close", lambda _: self.fail("the page was closed"))
+        self._context.on("close", lambda _: self.fail("the browser was closed"))
         if (browser := self._context.browser) is not None:
-            browser.on("disconnected", lambda _: self._break("the browser crashed"))
+            browser.on("disconnected", lambda _: self.fail("the browser crashed"))
         self._context.on("page", self._close_stranger)
         self._page.on("dialog", lambda dialog: dialog.dismiss())
         # Navigation is answered before it happens, so that a refused one leaves the page as it is. Only documents are
@@ -96,7 +99,8 @@ class PinnedPage:
         _running.add(task)
         task.add_done_callback(_running.discard)
 
-    def _break(self, reason: str) -> None:
+    def fail(self, reason: str) -> None:
+        """Say that nothing can come of this page any more: whoever waits for it gets an `EnvironmentFailure`."""
         if not self._broken.done():
             self._broken.set_result(reason)
 
@@ -149,13 +153,23 @@ class PinnedPage:
             If it does not hold in time, s.
         """
         look = f"new Promise(done => {{ const look = () => ({predicate}) ? done(true) : setTimeout(look, 4); look(); }})"
-        await self.guarded(
-            self.cdp.send("Runtime.evaluate", {"expression": look, "awaitPromise": True, "returnByValue": True}), deadline
-        )
+
+        async def until() -> None:
+            while await self.evaluate(look) is not True:  # the page went away while it looked: ask the next one
+                pass
+
+        await self.guarded(until(), deadline)
 
     async def evaluate(self, expression: str) -> Any:
-        """Value of a JavaScript expression in the page; None if it throws."""
-        reply = await self.cdp.send("Runtime.evaluate", {"expression": expression, "returnByValue": True})
+        """Value of a JavaScript expression or promise in the page; None if it throws or the page is just leaving."""
+        try:
+            reply = await self.cdp.send(
+                "Runtime.evaluate", {"expression": expression, "awaitPromise": True, "returnByValue": True}
+            )
+        except Error as error:
+            if any(words in str(error) for words in _LEAVING):
+                return None
+            raise
         return None if "exceptionDetails" in reply else reply["result"].get("value")
 
     async def fonts(self) -> str:

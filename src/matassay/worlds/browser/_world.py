@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from matassay.core import (
     SCREEN,
@@ -21,6 +22,8 @@ from . import _eyes
 from ._hands import Hands
 from ._host import Server, host
 from ._page import PinnedPage
+
+T = TypeVar("T")
 
 #: The instruments that a world finds unless it is told otherwise, as ``module:NAME``.
 INSTRUMENTS = "matassay.suites.instruments:INSTRUMENTS"
@@ -64,6 +67,7 @@ class BrowserWorld:
         self._server: Server | None = None
         self._session = ""
         self._path = ""
+        self._watch: asyncio.Task[None] | None = None
         self._page: PinnedPage | None = None
         self._hands: Hands | None = None
         self._versions: dict[str, str] = {}
@@ -112,7 +116,20 @@ class BrowserWorld:
         """Drop page and session; may be called twice and in any state."""
         await self._host.call(self._do_close())
 
+    async def inspect(self, look: Callable[[PinnedPage], Awaitable[T]]) -> T:
+        """Look into the page as no agent can, in the browser's thread; for leak tests.
+
+        Parameters
+        ----------
+        look : callable
+            Is given the page, and awaited.
+        """
+        return await self._host.call(self._do_inspect(look))
+
     # --- in the browser's thread
+
+    async def _do_inspect(self, look: Callable[[PinnedPage], Awaitable[T]]) -> T:
+        return await look(self._opened()[0])
 
     async def _do_start(self) -> None:
         if self._page is not None:
@@ -123,6 +140,7 @@ class BrowserWorld:
         self._session, self._path = await control.create(self._instrument, self._seed, self._start)
         self._page = await PinnedPage.open(browser, control.origin)
         self._hands = Hands(self._page.cdp)
+        self._watch = asyncio.create_task(_watch(self._server, self._page))
         began = time.perf_counter()
         await self._enter(self._page)
         self._timings = {"load": time.perf_counter() - began}
@@ -224,6 +242,8 @@ class BrowserWorld:
             raise EnvironmentFailure(f"a file arrived damaged: {error}") from error
 
     async def _do_close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
         if self._page is not None:
             await self._page.close()
         if self._server is not None and self._session:
@@ -235,3 +255,9 @@ class BrowserWorld:
         if self._page is None or self._hands is None:
             raise EnvironmentFailure("the world is not open")
         return self._page, self._hands
+
+
+async def _watch(server: Server, page: PinnedPage) -> None:
+    """Without its server a page waits for ever."""
+    await server.child.wait()
+    page.fail(f"the instrument server died\n{server.child.last_words}".rstrip())

@@ -37,10 +37,11 @@ from matassay.kit import (
     Text,
     TextField,
     Toggle,
+    View,
     command,
 )
 
-from . import physics
+from . import mimic, physics
 from .files import Diffractogram, to_xrdml, to_xy
 from .specimens import SPECIMENS
 
@@ -571,6 +572,12 @@ class Xrd(Instrument):
 
     # --- what is seen
 
+    @property
+    def mimic_key(self) -> tuple[float, float, bool, bool, bool]:
+        """Arguments of the goniometer's picture."""
+        doors = {"closed": 0.0, "opening": 0.5, "closing": 0.5, "open": 1.0}[self.doors]
+        return round(self.position, 1), doors, self.shutter_open, self.xrays, self.on_stage != NO_SPECIMEN
+
     def pattern(self) -> np.ndarray:
         """Rows two-theta (deg) and counts of the scan that is shown; (2, n) float32."""
         if self.scan is None:
@@ -720,6 +727,12 @@ class Xrd(Instrument):
                     "Optics",
                     Row(Select(divergence_slit, grow=1), Select(receiving_slit, grow=1)),
                     Toggle(nickel_filter, "In", "Out"),
+                ),
+                Group(
+                    "Goniometer",
+                    View(
+                        "Goniometer picture", lambda s: mimic.draw(*s.mimic_key), mimic.SIZE, key=lambda s: s.mimic_key
+                    ),
                     grow=1,
                 ),
                 width=344,
@@ -728,7 +741,7 @@ class Xrd(Instrument):
                 Plot(
                     "Diffractogram",
                     lambda s: s.pattern(),
-                    "2theta (deg)",
+                    "2θ (°)",
                     "Intensity (counts)",
                     ["counts"],
                     key=lambda s: s.pattern_key,
@@ -737,7 +750,7 @@ class Xrd(Instrument):
                     grow=1,
                 ),
                 Row(
-                    Readout("2theta", lambda s: f"{s.position:.3f}", "deg", 8, style="large"),
+                    Readout("2θ", lambda s: f"{s.position:.3f}", "deg", 8, style="large"),
                     Readout("Count rate", lambda s: f"{s.count_rate}", "counts/s", 7, style="large"),
                     Readout("Highest point", lambda s: f"{s.strongest[0]}" if s.strongest else "-", "counts", 7),
                     Readout("Highest at", lambda s: f"{s.strongest[1]:.3f}" if s.strongest else "-", "deg", 8),

@@ -2,9 +2,9 @@
 
 Run from the repository with the ``validate`` extra and matplotlib installed::
 
-    python docs/instruments/figures/make_xrd_figures.py
+    python src/matassay/suites/instruments/xrd/docs/make_figures.py
 
-Writes ``xrd_patterns.png`` (patterns over sticks of pymatgen and xrayutilities) and ``xrd_details.png`` (K-alpha
+Writes ``patterns.png`` (patterns over sticks of pymatgen and xrayutilities) and ``details.png`` (K-alpha
 doublet, filter, axial asymmetry, fluorescence) next to this file.
 """
 
@@ -125,7 +125,7 @@ def draw_patterns() -> None:
     figure.suptitle("Simulated diffractometer (45 kV, 40 mA, 0.5 deg, 0.2 mm, Ni filter) and independent line lists")
     figure.align_ylabels(axes)
     figure.tight_layout(h_pad=0.35)
-    figure.savefig(HERE / "xrd_patterns.png", dpi=110)
+    figure.savefig(HERE / "patterns.png", dpi=110)
     plt.close(figure)
 
 
@@ -188,7 +188,7 @@ def draw_details() -> None:
         axis.title.set_fontsize(10)
         axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
-    figure.savefig(HERE / "xrd_details.png", dpi=110)
+    figure.savefig(HERE / "details.png", dpi=110)
     plt.close(figure)
 
 
