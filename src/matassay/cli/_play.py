@@ -20,7 +20,7 @@ from ._run import new_folder, verdict
 
 if TYPE_CHECKING:
     from matassay.evals import HumanSession
-    from matassay.worlds.browser._human import HumanWorld
+    from matassay.worlds.browser import HumanWorld
 
 #: How often we ask what the person has done, s.
 LOOK_EVERY = 0.25
@@ -29,7 +29,7 @@ LOOK_EVERY = 0.25
 def play(
     instrument: Annotated[str, typer.Argument(help="An instrument (xrd), or the id of a task.")],
     task: Annotated[
-        str | None, typer.Argument(metavar="[TASK]", help="A task of it: s04.  [default: its workflow]")
+        str | None, typer.Argument(metavar="TASK", help="A task of it: s04.  [default: its workflow]")
     ] = None,
     task_option: Annotated[str | None, typer.Option("--task", metavar="TASK", help="The same, as an option.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
@@ -61,7 +61,7 @@ def play(
         from ._report import write_folder_replay
 
         def open_world(scenario: Scenario) -> World:
-            from matassay.worlds.browser._human import HumanWorld
+            from matassay.worlds.browser import HumanWorld
 
             world = chosen.open_world(scenario)
             if not isinstance(world, BrowserWorld):

@@ -142,7 +142,7 @@ def replay(
 
 
 #: Logs of more than so many bytes give a page with smaller pictures.
-LARGE = 40_000_000
+LARGE = 20_000_000
 
 
 def log_size(log: Path) -> int:

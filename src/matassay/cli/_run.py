@@ -247,7 +247,7 @@ class Reporter:
 
             self._bar = Progress(
                 SpinnerColumn(), BarColumn(bar_width=40), MofNCompleteColumn(), TimeElapsedColumn(),
-                console=self.console, transient=True,
+                console=self.console, transient=True, refresh_per_second=4,
             )  # fmt: skip
             self._bar.start()
             self._task = self._bar.add_task("episodes", total=self._total)
@@ -309,10 +309,11 @@ def _print(out: Out, results: Sequence[EpisodeResult], files: dict[str, Path]) -
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("task", "guidance", "seed", "outcome", "success", "score", "steps", "invalid"):
-        table.add_column(
-            name, justify="right" if name in ("seed", "score", "steps", "invalid") else "left", no_wrap=True
-        )
+    # Where the terminal is narrow, the ids are folded: they are the longest, and nothing of the rest may be lost.
+    table.add_column("task", overflow="fold")
+    for name in ("guidance", "seed", "outcome", "success", "score", "steps", "invalid"):
+        right = name in ("seed", "score", "steps", "invalid")
+        table.add_column(name, justify="right" if right else "left", no_wrap=True, min_width=len(name))
     for r in results:
         success = "-" if r.success is None else "[green]yes[/]" if r.success else "[red]no[/]"
         score = "-" if r.score is None else f"{r.score:.2f}"

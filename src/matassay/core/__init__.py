@@ -5,6 +5,7 @@ from ._clock import Agenda
 from ._episode import Episode, StepLimitReached, StepRecord, Turn
 from ._errors import EnvironmentFailure, GraderFailure, InvalidAction, MatAssayError, UnknownTask
 from ._evidence import Artefact, Consequence, Evidence
+from ._number import is_number
 from ._observation import AccessibleNode, Observation
 from ._outcome import Outcome
 from ._registry import Suite, all_tasks, find_task, select_tasks, suites
@@ -62,6 +63,7 @@ __all__ = [
     "find_task",
     "grade",
     "grader_checksum",
+    "is_number",
     "judge",
     "parse_action",
     "select_tasks",

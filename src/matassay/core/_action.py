@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ._errors import InvalidAction
+from ._number import is_number
 
 #: Size of every graphical world in pixels (width, height). Two providers hard-code it in their native tools.
 SCREEN: Final = (1366, 768)
@@ -150,7 +151,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _number(kind: str, name: str, value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         raise InvalidAction(f"{kind}: '{name}' must be a number, got {value!r}")
     if not low <= value <= high:
         raise InvalidAction(f"{kind}: '{name}' must lie between {low:g} and {high:g}, got {value!r}")

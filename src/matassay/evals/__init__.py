@@ -5,11 +5,9 @@ from ._regrade import regrade
 from ._run import Progress, RunIncomplete, run
 from ._task import build_task, sample_id, samples, split_sample_id
 from .human import HumanSession, play
-from .results import Course, Frame, LogDir, read_course, read_log_dir, read_results
+from .results import LogDir, read_log_dir, read_results
 
 __all__ = [
-    "Course",
-    "Frame",
     "HumanSession",
     "LogDir",
     "Progress",
@@ -17,7 +15,6 @@ __all__ = [
     "build_task",
     "play",
     "price_list",
-    "read_course",
     "read_log_dir",
     "read_results",
     "regrade",

@@ -36,7 +36,7 @@ then is: {width} x {height} pixels, coordinates in pixels from the top left corn
 
 Time on the screen passes only when you act, never while you think. `wait` lets it pass: one second of waiting is \
 {time_scale:g} s on the instrument's clock, and one call waits for at most 60 seconds. Other actions take about a \
-second at most.
+second at most, a held key as long as it is held.
 
 Every action is one step, those that are refused included; you have {budget} steps. An action that cannot be \
 carried out is refused with a reason; when several actions are sent at once, those after a refused one are not \

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import itertools
+import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,13 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import Model, get_model
 
 from matassay.agents import AGENTS
-from matassay.core import EpisodeResult, Guidance, MatAssayError, Task
+from matassay.core import EpisodeResult, Guidance, MatAssayError, Outcome, Task
 
 from . import _registry  # noqa: F401 - so that the provider and the hooks are known even without an installed entry point
 from ._progress import listening
 from ._provider import PROVIDER
 from ._task import GUI, build_task, digest, samples, settings_from
-from .results import Row, comparable, read_log_dir
+from .results import LogDir, Row, comparable, read_log_dir
 
 #: Called with the number of episodes finished, the number of all, and the newest result.
 Progress = Callable[[int, int, EpisodeResult], None]
@@ -58,7 +60,8 @@ def run(
     """Run an agent on tasks; called again with the same folder, it does only what is left.
 
     An episode that has finished in the folder (same task revision, agent, model and limits) is not run again, also
-    after a ``kill -9`` and also if more tasks or seeds are asked for; one that was cut off starts anew on its seed.
+    after a ``kill -9`` and also if more tasks or seeds are asked for. One that was cut off, or whose environment
+    broke, starts anew on its seed.
 
     Parameters
     ----------
@@ -114,19 +117,20 @@ def run(
         "internal_tools": internal_tools,
     }
     settings = comparable(str(engine_model), engine_model.model_args, settings_from(**limits))
-    # The engine takes a log for complete by its number of samples: the name must tell one selection from another.
-    name = "+".join(sorted({t.suite for t in tasks}))
-    name = f"{name}-{digest([[s.id, s.metadata] for s in dataset])}"
-    folder = read_log_dir(log_dir).rows if Path(log_dir).exists() else []
-    usable = {r.result.sample_id: r for r in folder if r.settings == settings and _is_current(r, dataset)}
-    ended = {id for id, row in usable.items() if row.task != name and row.result.outcome.graded}
-    left = [s for s in dataset if s.id not in ended]
-    done = {id for id in wanted if id in usable}
+    folder = read_log_dir(log_dir) if Path(log_dir).exists() else LogDir()
+    known = [r for r in folder.rows if r.settings == settings and _is_current(r, dataset)]
+    ended = {r.result.sample_id for r in known if r.result.outcome is not Outcome.ENVIRONMENT_ERROR}
+    # What a log that was cut off holds is left to the engine, which takes it over from there.
+    kept = ended & {r.result.sample_id for r in known if r.closed}
+    left = [s for s in dataset if s.id not in kept]
+    name = _name(tasks, left, folder.complete)
+    done, stdout = set(ended), sys.stdout
 
     def report(result: EpisodeResult) -> None:
         done.add(result.sample_id)
         if progress is not None:
-            progress(len(done), len(wanted), result)
+            with contextlib.redirect_stdout(stdout):
+                progress(len(done), len(wanted), result)
 
     if left:
         task = build_task(left, name=name, **limits)
@@ -166,6 +170,14 @@ def quiet() -> Iterator[None]:
             yield
         finally:
             gc.collect()  # the streams that the engine leaves open complain when they are collected: here, not later
+
+
+def _name(tasks: Sequence[Task], left: Sequence[Sample], complete: Collection[str]) -> str:
+    # The engine takes a log for complete by its name and its number of samples. So the name tells one selection from
+    # another, and a second attempt at episodes whose environment broke from the first; after a `kill -9` it is the same.
+    suites = "+".join(sorted({t.suite for t in tasks}))
+    names = (f"{suites}-{digest([n, *([s.id, s.metadata] for s in left)])}" for n in itertools.count())
+    return next(name for name in names if name not in complete)
 
 
 def _is_current(row: Row, dataset: Sequence[Sample]) -> bool:

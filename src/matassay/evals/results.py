@@ -1,8 +1,7 @@
-"""Reading logs: results of a folder, and the course of one episode."""
+"""Reading logs: the results of a folder."""
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Mapping
@@ -20,14 +19,12 @@ from inspect_ai.log import (
     read_eval_log_sample,
     read_eval_log_sample_summaries,
 )
-from inspect_ai.model import ChatMessage, ContentImage
 from inspect_ai.scorer import Score
 
 from matassay.core import EpisodeResult, Outcome
 
 from ._prices import cost, tokens
 from ._provider import PROVIDER
-from ._record import Record
 from ._scorer import VERDICT
 
 #: Parts of a sample that results do not need.
@@ -40,14 +37,12 @@ class Row:
 
     result: EpisodeResult
     """The result."""
-    task: str
-    """Name of the engine's task."""
     settings: str
     """All that two runs must share to be comparable: agent, model, their arguments, limits."""
-    final: bool
-    """Whether its log was closed properly."""
-    rank: tuple[bool, str, str]
-    """Of two rows of one episode the larger counts: a closed log before one that was cut off, then the newer."""
+    closed: bool
+    """Whether its log is complete."""
+    rank: tuple[bool, bool, str, str]
+    """Of two rows of one episode the larger counts: graded, then from a complete log, then the newer."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +55,8 @@ class LogDir:
     """Sample ids that a run had planned and that came to no end: cut off or never begun."""
     rows: list[Row] = field(default_factory=list)
     """The same results with their provenance."""
+    complete: set[str] = field(default_factory=set)
+    """Names of the engine's tasks that have a complete log."""
 
 
 def read_results(log_dir: str | Path) -> list[EpisodeResult]:
@@ -74,11 +71,14 @@ def read_log_dir(log_dir: str | Path) -> LogDir:
     """
     best: dict[tuple[str, str], Row] = {}
     planned: set[tuple[str, str]] = set()
+    complete: set[str] = set()
     for info in list_eval_logs(str(log_dir)):
         header = read_eval_log(info, header_only=True)
         if (header.eval.metadata or {}).get("settings") is None:
             continue  # not ours
         key = settings_of(header.eval)
+        if header.status == "success":
+            complete.add(header.eval.task)
         planned |= {(key, str(id)) for id in header.eval.dataset.sample_ids or []}
         for row in _rows(header, info.name, key):
             old = best.get((key, row.result.sample_id))
@@ -86,7 +86,7 @@ def read_log_dir(log_dir: str | Path) -> LogDir:
                 best[key, row.result.sample_id] = row
     rows = [best[key] for key in sorted(best)]
     missing = sorted(id for key, id in planned - best.keys())
-    return LogDir([row.result for row in rows], missing, rows)
+    return LogDir([row.result for row in rows], missing, rows, complete)
 
 
 def settings_of(spec: EvalSpec) -> str:
@@ -110,7 +110,7 @@ def agent_of(spec: EvalSpec) -> str:
 
 def _rows(header: EvalLog, location: str, settings: str) -> list[Row]:
     rows = []
-    closed = header.status != "started"
+    closed = header.status == "success"
     for summary in read_eval_log_sample_summaries(location):
         sample: EvalSampleSummary | EvalSample = summary
         score = (summary.scores or {}).get(VERDICT)
@@ -118,15 +118,9 @@ def _rows(header: EvalLog, location: str, settings: str) -> list[Row]:
             continue  # cut off: to be run again
         if score is not None and any(_is_cut(v) for v in (score.metadata or {}).values()):
             sample = read_eval_log_sample(location, uuid=summary.uuid, exclude_fields=HEAVY)
-        rows.append(
-            Row(
-                result=result_of(sample, header.eval, location),
-                task=header.eval.task,
-                settings=settings,
-                final=closed,
-                rank=(closed, header.eval.created, summary.completed_at or ""),
-            )
-        )
+        result = result_of(sample, header.eval, location)
+        rank = (result.outcome.graded, closed, header.eval.created, summary.completed_at or "")
+        rows.append(Row(result, settings, closed, rank))
     return rows
 
 
@@ -175,55 +169,3 @@ def result_of(sample: EvalSample | EvalSampleSummary, spec: EvalSpec, location: 
 def _number(score: Score | None, name: str) -> float | None:
     value = score.value.get(name) if score is not None and isinstance(score.value, Mapping) else None
     return float(value) if isinstance(value, int | float) and not math.isnan(value) else None
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A screenshot as the agent saw it, and the steps that led to it."""
-
-    image: bytes
-    """PNG; after ``zoom`` the enlarged region."""
-    records: tuple[Mapping[str, Any], ...]
-    """Fields of `matassay.core.StepRecord`; empty for the first screenshot."""
-    text: str
-    """What the agent said before these steps."""
-
-
-@dataclass(frozen=True)
-class Course:
-    """An episode from its instruction to its end."""
-
-    result: EpisodeResult
-    """How it ended."""
-    instruction: str
-    """What the agent was asked to do."""
-    frames: tuple[Frame, ...]
-    """All screenshots in order."""
-    closing: str
-    """The agent's last words."""
-
-
-def read_course(log: str | Path, sample_id: str) -> Course:
-    """Read the course of an episode, for a replay."""
-    location = str(log)
-    spec = read_eval_log(location, header_only=True).eval
-    sample = read_eval_log_sample(location, id=sample_id, resolve_attachments="core")
-    records = sample.store_as(Record).records
-    frames: list[Frame] = []
-    said = ""
-    for message in sample.messages:
-        if message.role == "assistant":
-            said = message.text
-        for image in _images(message):
-            steps = tuple(r for r in records if frames and r["turn"] == len(frames))
-            frames.append(Frame(image, steps, said if steps else ""))
-            said = ""
-    instruction = sample.input if isinstance(sample.input, str) else sample.input[-1].text
-    return Course(result_of(sample, spec, location), instruction, tuple(frames), said)
-
-
-def _images(message: ChatMessage) -> list[bytes]:
-    if isinstance(message.content, str):
-        return []
-    uris = [c.image for c in message.content if isinstance(c, ContentImage)]
-    return [base64.b64decode(uri.partition(",")[2]) for uri in uris]

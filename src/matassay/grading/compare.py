@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from matassay.core import convert
+from matassay.core import convert, is_number
 
 
 def close(value: Any, target: float, tolerance: float, unit: str = "", target_unit: str | None = None) -> bool:
@@ -19,7 +18,7 @@ def close(value: Any, target: float, tolerance: float, unit: str = "", target_un
         In ``target_unit`` (default: ``unit``). The interval is closed; a relative slack of 1e-9 covers binary
         rounding of decimal settings.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         return False
     number = convert(float(value), unit, target_unit) if target_unit is not None else float(value)
     return abs(number - target) <= tolerance + 1e-9 * max(abs(target), 1e-300)
@@ -27,9 +26,7 @@ def close(value: Any, target: float, tolerance: float, unit: str = "", target_un
 
 def same_integer(value: Any, target: int) -> bool:
     """Whether ``value`` is exactly this whole number; 3.0 counts as 3, ``True`` and ``"3"`` do not."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) and value == target
+    return is_number(value) and value == target
 
 
 def same_text(value: Any, target: str) -> bool:

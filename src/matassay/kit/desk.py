@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from matassay.core import is_number
 
 from .instrument import Instrument
 from .panel import Widget, check_panel
@@ -135,7 +136,7 @@ class Desk:
 def _zoom(args: Sequence[Any]) -> list[float] | None:
     if not args:
         return None
-    if len(args) != 4 or not all(type(a) in (int, float) and math.isfinite(a) and abs(a) < 1e15 for a in args):
+    if len(args) != 4 or not all(is_number(a) and abs(a) < 1e15 for a in args):
         raise Refused("A zoom needs four numbers")
     x0, x1, y0, y1 = args
     if not (x0 < x1 and y0 < y1):

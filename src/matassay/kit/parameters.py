@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from typing_extensions import override
 
-from matassay.core import UNITS
+from matassay.core import UNITS, is_number
 
 if TYPE_CHECKING:
     from .instrument import Instrument
@@ -143,7 +143,7 @@ class Real(Parameter[float]):
                 value = float(value.strip().replace(",", "."))
             except ValueError:
                 raise Refused(f"{self.label}: {value[:40]!r} is not a number") from None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not is_number(value):
             raise Refused(f"{self.label}: a number is expected")
         # half a step of slack: what rounds to a limit is the limit
         if not self.lo - self.step / 2 <= value <= self.hi + self.step / 2:

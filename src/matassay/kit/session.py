@@ -94,7 +94,7 @@ class Session:
         self.gestures: list[dict[str, Any]] = []
         self.began = time.monotonic()
         self._inbox: asyncio.Queue[Callable[[], bool]] = asyncio.Queue()
-        self._committed = asyncio.Event()
+        self._unseen: float | None = None  # time that a step moved and no page has shown yet, s
         self._tasks = [asyncio.create_task(self._run())]
         if human:
             self._tasks.append(asyncio.create_task(self._tick()))
@@ -158,7 +158,8 @@ class Session:
                 other.touched.add(id)
         if self.human and len(self.gestures) < MAX_GESTURES:
             now = round(time.monotonic() - self.began, 3)
-            entry = {"n": len(self.gestures), "id": id, "args": args, "gesture": gesture, "at": message.get("at")}
+            sent = {"id": id, "args": args, "gesture": gesture, "at": message.get("at")}
+            entry = {"n": len(self.gestures), **{k: _recordable(v) for k, v in sent.items()}}
             self.gestures.append(entry | {"refused": refused, "time": self.desk.instrument.now, "wall": now})
         c.seq = max(c.seq, seq)
         c.news()
@@ -183,9 +184,14 @@ class Session:
         if c is None:
             raise PageGone
         await c.until(lambda: c.seq >= seq)
-        await self._do(lambda: self.desk.advance(dt))
+        # A page can leave between the advance and the paint. The runner then asks for the same step again, through
+        # the page that follows: time must not move twice.
+        missing = 0.0 if self._unseen == dt else dt
+        await self._do(lambda: self.desk.advance(missing))
+        self._unseen = dt
         rev = self.rev
         await c.until(lambda: c.painted >= rev)
+        self._unseen = None
         return rev
 
     async def notice(self, text: str) -> None:
@@ -281,6 +287,15 @@ class Session:
                 await c.socket.send_text(json.dumps(commit))
             except (WebSocketDisconnect, RuntimeError):
                 self._drop(c)
+
+
+def _recordable(value: Any) -> Any:
+    """What can be written as strict JSON; anything else in words."""
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError:
+        return repr(value)[:200]
+    return value
 
 
 def encode(index: int, array: np.ndarray, rev: int, jpeg: bool) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 NONE = "–"
 
@@ -51,6 +52,14 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def code(text: str) -> Markup:
+    """Text in which what stands between backticks is code."""
+    from markupsafe import Markup, escape
+
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -59,6 +68,6 @@ def _environment() -> Environment:
         loader=PackageLoader("matassay.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    filters: tuple[Callable[..., str], ...] = (percent, number, count, dollars, words)
+    filters: tuple[Callable[..., str], ...] = (percent, number, count, dollars, words, code)
     made.filters.update({f.__name__: f for f in filters})
     return made

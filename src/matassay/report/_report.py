@@ -136,7 +136,7 @@ def remarks(e: EpisodeResult) -> str:
 def write_whole(path: Path, content: str | bytes) -> Path:
     """Write a file under a temporary name beside it and rename it, so that nobody ever reads half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -322,10 +322,10 @@ def _warnings(episodes: Sequence[EpisodeResult], subjects: Sequence[Subject]) ->
     for subject in subjects:
         own = [e for e in episodes if subject_of(e) == subject]
         yield from _about_subject(own, subject, episodes)
-    for id, revisions in _mixed(episodes, lambda e: e.id, lambda e: str(e.task_revision)):
-        yield f"{id}: episodes of different task revisions ({', '.join(revisions)}) stand side by side."
-    for id, sums in _mixed(episodes, lambda e: e.id, lambda e: e.grader_checksum):
-        yield f"{id}: graded by different grading code ({', '.join(sums)}); `matassay regrade` judges them alike."
+    for tasks, revisions in _mixed(episodes, lambda e: str(e.task_revision)):
+        yield f"{tasks}: episodes of different task revisions ({revisions}) stand side by side."
+    for tasks, sums in _mixed(episodes, lambda e: e.grader_checksum):
+        yield f"{tasks}: graded by different grading code ({sums}); `matassay regrade` judges them alike."
     for (id, guidance, label), n in _repeated(episodes):
         yield f"{id} ({guidance}, {label}): {n} episodes of the same seed; each counts."
 
@@ -366,13 +366,17 @@ def _versions(episodes: Sequence[EpisodeResult]) -> dict[str, set[str]]:
     return found
 
 
-def _mixed(
-    episodes: Sequence[EpisodeResult], key: Callable[[EpisodeResult], str], value: Callable[[EpisodeResult], str]
-) -> Iterable[tuple[str, list[str]]]:
+def _mixed(episodes: Sequence[EpisodeResult], value: Callable[[EpisodeResult], str]) -> Iterable[tuple[str, str]]:
+    """Tasks whose episodes differ in something, and the values that they have; tasks with the same values together."""
     found: dict[str, set[str]] = defaultdict(set)
     for e in episodes:
-        found[key(e)].add(value(e))
-    return [(k, sorted(v)) for k, v in sorted(found.items()) if len(v) > 1]
+        found[e.id].add(value(e))
+    together: dict[str, list[str]] = defaultdict(list)
+    for id, values in sorted(found.items()):
+        if len(values) > 1:
+            together[", ".join(sorted(values))].append(id)
+    for values_, ids in together.items():
+        yield ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more tasks", values_
 
 
 def _repeated(episodes: Sequence[EpisodeResult]) -> Iterable[tuple[tuple[str, str, str], int]]:

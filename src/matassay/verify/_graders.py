@@ -46,13 +46,17 @@ async def verdict_is_pure(case: Case) -> AsyncIterator[Finding]:
     evidence = trial.evidence
     before = json.dumps(evidence.to_json())
     first, second = (_told(grade(case.task, evidence, case.goal)) for _ in range(2))
-    yield Finding(first == second, "graded twice, the verdict is the same")
-    yield Finding(json.dumps(evidence.to_json()) == before, "grading leaves the evidence as it is")
+    yield _same(first == second, "verdict", "graded twice")
+    yield _same(json.dumps(evidence.to_json()) == before, "evidence", "after grading")
     blobs = {a.sha256: a.data for a in evidence.artefacts if a.data is not None}
     again = Evidence.from_json(json.loads(before), blobs)
-    yield Finding(_told(grade(case.task, again, case.goal)) == first, "stored and read again, the verdict is the same")
+    yield _same(_told(grade(case.task, again, case.goal)) == first, "verdict", "from stored evidence")
     goal = json.loads(json.dumps(dict(case.goal)))
-    yield Finding(_told(grade(case.task, again, goal)) == first, "with the goal stored and read again as well")
+    yield _same(_told(grade(case.task, again, goal)) == first, "verdict", "from stored evidence and goal")
+
+
+def _same(same: bool, what: str, when: str) -> Finding:
+    return Finding(same, f"the {what} {when} is {'the same' if same else 'another'}")
 
 
 def _told(verdict: Verdict) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import struct
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -10,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from matassay.core import Guidance
+from matassay.core import Guidance, is_number
 from matassay.worlds.browser import BrowserWorld, PinnedPage
 
 from ._case import Case
@@ -74,27 +73,43 @@ def patterns(value: Any) -> list[str]:
     """Regular expressions for every way in which a value is commonly written; without its sign."""
     if isinstance(value, str):
         return [re.escape(value)] if len(value) >= LEAST_LETTERS else []
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not _is_rare(value):
         return []
     size = abs(value)
-    single = struct.unpack("<f", struct.pack("<f", size))[0] if size < 1e38 else size
-    forms = {repr(size), f"{size:.4g}", repr(single), f"{size:.4e}", f"{size:g}"}
+    if isinstance(value, int):
+        return [rf"(?<![\w.]){form}(?!\w)" for form in (f"{size}", f"{size:,}", f"{size}\\.0")]
+    cut = re.match(r"[0.]*(?:\d\.?){1,4}", f"{size:.15f}")
+    assert cut is not None  # a number begins with a digit
+    forms = {repr(size), f"{size:.4g}", cut.group(), repr(_single(size)), f"{size:.4e}", f"{size:g}"}
     # .0123 as well as 0.0123, but not 10.0123; more digits may follow
-    return [rf"(?<![\d.]){re.escape(f).replace('0', '0?', 1) if f.startswith('0.') else re.escape(f)}"
-            for f in sorted(forms) if _digits(f) >= LEAST_DIGITS]  # fmt: skip
+    return [
+        r"(?<![\w.])" + re.sub(r"^0\\.", r"0?\.", re.escape(f)) for f in sorted(forms) if _digits(f) >= LEAST_DIGITS
+    ]
+
+
+def encodings(value: Any) -> list[bytes]:
+    """Bytes of a number in the formats of binary messages and files, both signs and both orders."""
+    if not isinstance(value, float) or not _is_rare(value):
+        return []
+    signed = (value, -value)
+    return [
+        struct.pack(order + kind, v) for v in signed for order in "<>" for kind in "fd" if kind == "d" or _single(v)
+    ]
+
+
+def _is_rare(value: Any) -> bool:
+    """Whether a number has digits enough not to stand somewhere by chance."""
+    return is_number(value) and _digits(repr(abs(value))) >= LEAST_DIGITS
+
+
+def _single(value: float) -> float:
+    """The number as it comes out of a 32-bit float; 0 if it does not fit into one."""
+    return float(struct.unpack("<f", struct.pack("<f", value))[0]) if abs(value) < 3e38 else 0.0
 
 
 def _digits(form: str) -> int:
     """Significant digits of a number in words."""
     return len(re.sub(r"e.*$|\.", "", form).strip("0"))
-
-
-def encodings(value: Any) -> list[bytes]:
-    """Bytes of a number in the formats of binary messages and files, both signs and both orders."""
-    if isinstance(value, bool) or not isinstance(value, float) or _digits(repr(abs(value))) < LEAST_DIGITS:
-        return []
-    signed = (value, -value)
-    return [struct.pack(kind, v) for v in signed for kind in ("<f", ">f", "<d", ">d") if "d" in kind or abs(v) < 1e38]
 
 
 async def truth_is_declared(case: Case) -> AsyncIterator[Finding]:
@@ -177,4 +192,4 @@ async def canary_is_there(case: Case) -> AsyncIterator[Finding]:
     origin = Path(spec.origin) if spec and spec.origin else Path()
     file = origin.with_name("tasks.py") if origin.name == "__init__.py" else origin
     there = file.is_file() and CANARY in file.read_text("utf-8")
-    yield Finding(there, f"canary in {case.task.grader_package}: {file.name}")
+    yield Finding(there, f"{'the' if there else 'no'} canary in {case.task.grader_package}: {file.name}")

@@ -33,7 +33,8 @@ async def same_seed_same_pixels(case: Case) -> AsyncIterator[Finding]:
     yield _same(one, two, "two episodes of the reference")
     # a neighbour that hides the same is chance; three of them are a seed that is not used
     others = [case.task.scenario(case.seed + n).truth for n in (1, 2, 3)]
-    yield Finding(all(t != case.scenario.truth for t in others), "another seed hides another truth")
+    another = all(truth != case.scenario.truth for truth in others)
+    yield Finding(another, f"other seeds hide {'another' if another else 'the same'} truth")
 
 
 async def nothing_is_left_behind(case: Case) -> AsyncIterator[Finding]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matassay.core import EnvironmentFailure
 
-#: Lines of a child's standard error that are kept to explain why it died.
-TAIL = 40
+#: Bytes of a child's standard error that are kept, from its end, to explain why it died.
+TAIL = 4000
 
 
 class Child:
-    """A process that reads a secret on its first line of input, says in one line of JSON when it is ready, and lives
-    until its input closes: it cannot outlive us, however we end.
+    """A process that cannot outlive us; make one with `spawn`.
 
-    Make one with `spawn`.
+    It reads a secret on its first line of input, says in one line of JSON when it is ready, and lives until its input
+    closes, which happens however we end.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
@@ -27,7 +26,7 @@ class Child:
         self.greeting: Mapping[str, Any] = {}
         """What it said when it was ready."""
         self._process = process
-        self._errors: collections.deque[str] = collections.deque(maxlen=TAIL)
+        self._errors = b""
         self._drains = [asyncio.create_task(self._drain())]
 
     @classmethod
@@ -85,7 +84,7 @@ class Child:
     @property
     def last_words(self) -> str:
         """The end of what it wrote to standard error."""
-        return "".join(self._errors).rstrip()
+        return self._errors.decode(errors="replace").strip()
 
     async def wait(self) -> None:
         """Wait until it has ended."""
@@ -119,8 +118,8 @@ class Child:
 
     async def _drain(self) -> None:
         assert self._process.stderr is not None
-        async for line in self._process.stderr:
-            self._errors.append(line.decode(errors="replace"))
+        while chunk := await self._process.stderr.read(1 << 16):
+            self._errors = (self._errors + chunk)[-TAIL:]
 
     async def _discard_output(self) -> None:
         """A child that fills a pipe which nobody reads stands still."""

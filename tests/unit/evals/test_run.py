@@ -8,11 +8,12 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from matassay import evals
-from matassay.core import Guidance, MatAssayError, Outcome, convert  # noqa: F401
+from matassay.core import Guidance, MatAssayError, Outcome
 from matassay.evals._record import MAX_FILES
 from tests.unit.evals import toy
 
@@ -108,6 +109,20 @@ def test_environment_errors_are_tried_again_a_bounded_number_of_times(tmp_path, 
     assert trace.read_text().split() == ["start", "0"] * 3
 
 
+def test_a_second_attempt_starts_afresh(tmp_path, monkeypatch):
+    act, broken = toy.Lamp.act, []
+
+    async def breaks_once(self, action):
+        if action.kind == "wait" and not broken:
+            broken.append(True)
+            raise toy.EnvironmentFailure("a passing cloud")
+        await act(self, action)
+
+    monkeypatch.setattr(toy.Lamp, "act", breaks_once)
+    result = one(tmp_path)
+    assert (result.outcome, result.success, result.steps, result.error) == (Outcome.SCORED, True, 4, None)
+
+
 def test_step_limit(tmp_path):
     result = one(tmp_path, agent="random", step_limit=5)
     assert (result.outcome, result.steps, result.success) == (Outcome.LIMIT, 5, False)
@@ -130,6 +145,43 @@ def test_resume_does_only_what_is_left(tmp_path, monkeypatch):
     evals.run([toy.LAMP], agent="null", seeds=[1], step_limit=3, log_dir=logs)  # another experiment
     assert len(trace.read_text().splitlines()) == 7
     assert len(evals.read_results(logs)) == 7
+
+
+def test_a_broken_environment_is_tried_again_by_the_next_run(tmp_path, monkeypatch):
+    tasks = [toy.LAMP, toy.OUT_OF_STOCK]
+    for _ in range(2):
+        lamp, broken = evals.run(tasks, agent="null", log_dir=tmp_path, retries=0)
+        assert (lamp.outcome, broken.outcome) == (Outcome.SCORED, Outcome.ENVIRONMENT_ERROR)
+    mended = replace(toy.OUT_OF_STOCK, scenario=toy.scenario)
+    monkeypatch.setattr("tests.unit.evals.toy.SUITE", replace(toy.SUITE, tasks=(toy.LAMP, mended)))
+    seen = []
+    for _ in range(2):
+        results = evals.run(
+            [toy.LAMP, mended], agent="null", log_dir=tmp_path,
+            progress=lambda done, total, result: seen.append((done, total, result.id)),
+        )  # fmt: skip
+        assert [r.outcome for r in results] == [Outcome.SCORED] * 2
+    assert seen == [(2, 2, mended.id)]
+    assert len(evals.read_results(tmp_path)) == 2
+
+
+def test_time_limit_ends_a_hanging_episode_and_is_graded(tmp_path, monkeypatch):
+    async def hang(self, action):
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(toy.Lamp, "act", hang)
+    result = one(tmp_path, time_limit=3)
+    assert (result.outcome, result.success, result.score) == (Outcome.LIMIT, False, 0)
+
+
+def test_steps_are_kept_for_the_replay(tmp_path):
+    one(tmp_path)
+    sample = only_log(tmp_path).samples[0]
+    records = sample.store["Record:records"]
+    assert [(r["step"], r["turn"], r["action"]["action"]) for r in records] == [
+        (1, 1, "screenshot"), (2, 2, "left_click"), (3, 3, "wait"), (4, 4, "left_click"),
+    ]  # fmt: skip
+    assert [m.role for m in sample.messages] == ["system", "user", *["assistant", "tool"] * 4, "assistant"]
 
 
 def test_a_changed_task_is_run_again(tmp_path, monkeypatch):
@@ -197,19 +249,6 @@ def test_inspect_score_works_on_our_logs(tmp_path):
     assert again.samples[0].scores["verdict"].value == {"score": 1.0, "success": 1.0, "steps": 4.0}
 
 
-def test_course_of_an_episode(tmp_path):
-    result = one(tmp_path)
-    course = evals.read_course(result.log, result.sample_id)
-    assert course.result == result
-    assert course.instruction.startswith("Switch the lamp on")
-    assert len(course.frames) == 5
-    assert [r["action"]["action"] for f in course.frames for r in f.records] == [
-        "screenshot", "left_click", "wait", "left_click",
-    ]  # fmt: skip
-    assert all(f.image.startswith(b"\x89PNG") for f in course.frames)
-    assert course.closing == "Done."
-
-
 def test_long_lists_survive_the_summary(tmp_path, monkeypatch):
     versions = {f"package-{i}": "1.2.3" for i in range(100)}
     evidence = toy.Lamp.evidence
@@ -254,9 +293,9 @@ def test_bad_use(tmp_path):
         evals.run([toy.LAMP], model="reference/nobody", log_dir=tmp_path)
 
 
-def test_nothing_is_printed(tmp_path, capfd):
-    one(tmp_path)
-    assert capfd.readouterr().out == ""
+def test_nothing_is_printed_but_by_the_caller(tmp_path, capsys):
+    one(tmp_path, progress=lambda done, total, result: print(done))
+    assert capsys.readouterr().out == "1\n"
 
 
 def test_a_person_plays(tmp_path):
@@ -273,8 +312,9 @@ def test_a_person_plays(tmp_path):
     assert (result.agent, result.model, result.outcome) == ("human", "", Outcome.SCORED)
     assert (result.steps, result.invalid_actions, result.score) == (2, 1, 0.5)
     assert evals.read_results(tmp_path) == [result]
-    course = evals.read_course(result.log, result.sample_id)
-    assert [len(f.records) for f in course.frames] == [0, 1]
+    sample = only_log(tmp_path).samples[0]
+    assert [m.role for m in sample.messages] == ["user", "user"]
+    assert [r["action"]["action"] for r in sample.store["Record:records"]] == ["left_click", "key"]
 
 
 def toy_action(raw):

@@ -27,7 +27,7 @@ from matassay.report import (
 from matassay.report._report import COLUMNS, write_whole
 from tests.unit.report.rows import row, rows
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"quoted\" 'single' $x_1$ \u2028 ="
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"quoted\" 'single' $x_1$ \u2028 \ud800 ="
 
 
 def overall(results, **subject):
@@ -114,6 +114,8 @@ def test_warnings():
         row(), row(seed=1, tool_mapping="native")
     )
     assert "different versions of browser (1, 2)" in warnings_of(row(), row(seed=1, versions={"browser": "2"}))
+    several = [row(f"s{t}", n, task_revision=n + 1) for t in range(3) for n in range(2)]
+    assert "instruments/xrd/s0 and 2 more tasks: episodes of different task revisions" in warnings_of(*several)
     assert "2 episodes of the same seed" in warnings_of(row(), row(log="logs/b.eval"))
     assert "no finished episodes" in warnings_of()
 
@@ -239,8 +241,8 @@ def test_files_are_whole_or_not_there(tmp_path):
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["report.csv", "report.html", "report.json"]
     assert files.html.read_text("utf-8").rstrip().endswith("</html>")
     old = write_whole(tmp_path / "page", "old")
-    with pytest.raises(AttributeError):
-        write_whole(old, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        write_whole(old, None)
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "full").touch()
     with pytest.raises(OSError, match="taken"):

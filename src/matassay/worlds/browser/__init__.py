@@ -2,6 +2,7 @@
 
 from ._discovery import BROWSER_VARIABLE, HOW_TO_INSTALL, BrowserProgram, find_browser
 from ._host import close_shared
+from ._human import HumanWorld
 from ._keys import Chord, Key, parse_chord
 from ._page import PinnedPage
 from ._world import INSTRUMENTS, BrowserWorld
@@ -13,6 +14,7 @@ __all__ = [
     "BrowserProgram",
     "BrowserWorld",
     "Chord",
+    "HumanWorld",
     "Key",
     "PinnedPage",
     "close_shared",

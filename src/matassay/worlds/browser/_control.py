@@ -80,9 +80,7 @@ class Control:
         """Close the connections."""
         await self._http.aclose()
 
-    async def _ask(
-        self, method: str, path: str, *, json: Any = None, accept: tuple[int, ...] = ()
-    ) -> httpx.Response:
+    async def _ask(self, method: str, path: str, *, json: Any = None, accept: tuple[int, ...] = ()) -> httpx.Response:
         try:
             reply = await self._http.request(method, BASE + path, json=json)
         except httpx.HTTPError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -81,15 +80,15 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[BrowserProgram]:
             yield BrowserProgram(Path(found), "PATH")
     folder = playwright_folder(environ)
     for pattern in PLAYWRIGHT_PATTERNS:
-        for found_path in sorted(folder.glob(pattern), key=_build_number, reverse=True):
-            if os.access(found_path, os.X_OK):
-                yield BrowserProgram(found_path, "playwright")
+        for path in sorted(folder.glob(pattern), key=lambda p: _build(p.relative_to(folder)), reverse=True):
+            if os.access(path, os.X_OK):
+                yield BrowserProgram(path, "playwright")
 
 
-def _build_number(path: Path) -> int:
-    """Number of Playwright's build: the newest comes first."""
-    numbers = re.findall(r"-(\d+)(?:/|$)", str(path))
-    return int(numbers[0]) if numbers else 0
+def _build(path: Path) -> int:
+    """Number of Playwright's build, in the name of the first folder: the newest comes first."""
+    number = path.parts[0].rpartition("-")[2]
+    return int(number) if number.isdigit() else 0
 
 
 def find_browser(environ: Mapping[str, str] | None = None) -> BrowserProgram:

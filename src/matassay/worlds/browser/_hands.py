@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from playwright.async_api import CDPSession
@@ -11,6 +11,9 @@ from playwright.async_api import CDPSession
 from matassay.core import SCREEN, Action, InvalidAction
 
 from ._keys import ENTER_KEY, SHIFT, SHIFT_KEY, Chord, Key, key_for_character, parse_chord, parse_modifiers
+
+Deed = Callable[[], Coroutine[Any, Any, None]]
+"""Something to do with the hands, checked and ready."""
 
 #: Pixels that one notch of the mouse wheel scrolls.
 NOTCH = 100
@@ -51,7 +54,7 @@ class Hands:
         self._cdp = cdp
         self._modifiers = 0
 
-    def plan(self, action: Action) -> Callable[[], Awaitable[None]] | None:
+    def plan(self, action: Action) -> Deed | None:
         """What to do for an action; None for actions that touch neither mouse nor keyboard.
 
         ``hold_key`` is planned by `hold`, because time passes between its two halves.
@@ -93,7 +96,7 @@ class Hands:
                 return lambda: self._strike(chord, action.repeat or 1)
         return None
 
-    def hold(self, action: Action) -> tuple[Callable[[], Awaitable[None]], Callable[[], Awaitable[None]]]:
+    def hold(self, action: Action) -> tuple[Deed, Deed]:
         """The two halves of a ``hold_key``: press (with the repeats that its duration gives), and let go.
 
         Raises

@@ -50,7 +50,7 @@ class Host:
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._servers: dict[str, Server] = {}
-        self._lock = asyncio.Lock()
+        self._browser_lock, self._server_lock = asyncio.Lock(), asyncio.Lock()
         self._thread.start()
 
     def _run(self) -> None:
@@ -64,7 +64,7 @@ class Host:
 
     async def browser(self) -> Browser:
         """The browser, started if there is none or if it died. To be called in the thread."""
-        async with self._lock:
+        async with self._browser_lock:
             if self._browser is None or not self._browser.is_connected():
                 program = find_browser()
                 if self._playwright is None:
@@ -77,7 +77,7 @@ class Host:
 
         To be called in the thread.
         """
-        async with self._lock:
+        async with self._server_lock:
             server = self._servers.get(instruments)
             if server is not None and not server.child.alive:
                 await self._stop(self._servers.pop(instruments))
@@ -113,7 +113,7 @@ class Host:
         self._thread.join(CLOSING_DEADLINE)
 
     async def _shut_down(self) -> None:
-        async with self._lock:
+        async with self._browser_lock, self._server_lock:
             for server in self._servers.values():
                 await self._stop(server)
             self._servers.clear()

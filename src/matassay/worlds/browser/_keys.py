@@ -184,7 +184,7 @@ def parse_chord(text: str) -> Chord:
     if any(not n for n in names):
         raise InvalidAction(f"cannot read the key combination {text!r}; write for example ctrl+a")
     if any(c.isspace() for n in names if len(n) > 1 for c in n):
-        raise InvalidAction(f"one key or combination at a time, got {text!r}; to press a key several times use 'repeat'")
+        raise InvalidAction(f"one key or combination at a time, got {text!r}; to press one several times use 'repeat'")
     keys = [_single(n, text) for n in names]
     held, key = list(keys[:-1]), keys[-1]
     for k in held:

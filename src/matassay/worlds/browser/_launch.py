@@ -46,7 +46,9 @@ FLAGS: Final = (
 )
 
 #: What the browser may know of our environment: keys of model providers are none of its business.
-_ENVIRONMENT: Final = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "XDG_CACHE_HOME")
+_ENVIRONMENT: Final = frozenset(
+    {"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "XDG_CACHE_HOME"}
+)
 
 
 async def launch(playwright: Playwright, program: BrowserProgram, environ: Mapping[str, str] = os.environ) -> Browser:
@@ -65,7 +67,7 @@ async def launch(playwright: Playwright, program: BrowserProgram, environ: Mappi
             args=list(FLAGS),
             ignore_default_args=["--disable-popup-blocking"],
             chromium_sandbox=sandbox,
-            env={k: environ[k] for k in _ENVIRONMENT if k in environ} | {"LANG": "C.UTF-8", "TZ": "UTC"},
+            env={**{k: v for k, v in environ.items() if k in _ENVIRONMENT}, "LANG": "C.UTF-8", "TZ": "UTC"},
             handle_sigint=False,
             handle_sigterm=False,
             handle_sighup=False,

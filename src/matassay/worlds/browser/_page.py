@@ -126,7 +126,8 @@ class PinnedPage:
         """
         task = asyncio.ensure_future(work)
         try:
-            await asyncio.wait({task, self._broken}, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {task, self._broken}
+            await asyncio.wait(either, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
             raise EnvironmentFailure(
@@ -152,7 +153,9 @@ class PinnedPage:
         EnvironmentFailure
             If it does not hold in time, s.
         """
-        look = f"new Promise(done => {{ const look = () => ({predicate}) ? done(true) : setTimeout(look, 4); look(); }})"
+        look = (
+            f"new Promise(done => {{ const look = () => ({predicate}) ? done(true) : setTimeout(look, 4); look(); }})"
+        )
 
         async def until() -> None:
             while await self.evaluate(look) is not True:  # the page went away while it looked: ask the next one

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import cached_property
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -20,10 +21,11 @@ from matassay.core import (
 
 from . import _eyes
 from ._hands import Hands
-from ._host import Server, host
+from ._host import Host, Server, host
 from ._page import PinnedPage
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 #: The instruments that a world finds unless it is told otherwise, as ``module:NAME``.
 INSTRUMENTS = "matassay.suites.instruments:INSTRUMENTS"
@@ -63,7 +65,6 @@ class BrowserWorld:
     ) -> None:
         self._instrument, self._seed, self._start, self._time_scale = instrument, seed, dict(start), time_scale
         self._instruments = instruments
-        self._host = host()
         self._server: Server | None = None
         self._session = ""
         self._path = ""
@@ -75,6 +76,10 @@ class BrowserWorld:
         self._files: dict[str, bytes] = {}
         self._look: Action | None = None
         self._timings: dict[str, float] = {}
+
+    @cached_property
+    def _host(self) -> Host:
+        return host()  # late: making a world costs nothing and starts nothing
 
     # The browser lives in a thread of its own: each of these runs its namesake there.
 
@@ -134,13 +139,12 @@ class BrowserWorld:
     async def _do_start(self) -> None:
         if self._page is not None:
             raise EnvironmentFailure("the world was started already")
-        browser = await self._host.browser()
-        self._server = await self._host.server(self._instruments)
-        control = self._server.control
+        browser, server = await asyncio.gather(self._host.browser(), self._host.server(self._instruments))
+        self._server, control = server, server.control
         self._session, self._path = await control.create(self._instrument, self._seed, self._start)
         self._page = await PinnedPage.open(browser, control.origin)
         self._hands = Hands(self._page.cdp)
-        self._watch = asyncio.create_task(_watch(self._server, self._page))
+        self._watch = asyncio.create_task(_watch(server, self._page))
         began = time.perf_counter()
         await self._enter(self._page)
         self._timings = {"load": time.perf_counter() - began}
@@ -183,7 +187,7 @@ class BrowserWorld:
             acted = time.perf_counter()
             if self._look is None:
                 await self._settle(page, cost)
-        self._timings = {"act": acted - began, "settle": time.perf_counter() - acted}
+        self._timings |= {"act": acted - began, "settle": time.perf_counter() - acted}
 
     async def _settle(self, page: PinnedPage, dt: float) -> None:
         """Wait until the server has handled all that the page sent, and the page shows it ``dt`` seconds later."""
@@ -208,15 +212,18 @@ class BrowserWorld:
     async def _do_observe(self, accessible: bool) -> Observation:
         page, hands = self._opened()
         began = time.perf_counter()
-        text = ""
-        if self._look is not None and self._look.kind == "zoom" and self._look.region is not None:
-            image = await page.guarded(_eyes.zoomed(page.cdp, self._look.region))
+        look, text, nodes = self._look, "", None
+        if look is not None and look.kind == "zoom" and look.region is not None:
+            image = await page.guarded(_eyes.zoomed(page.cdp, look.region))
+            if accessible:
+                nodes = await page.guarded(_eyes.accessible(page.cdp))
+        elif accessible:  # the page describes itself while another process encodes the picture
+            image, nodes = await page.guarded(_both(_eyes.screenshot(page.cdp), _eyes.accessible(page.cdp)))
         else:
             image = await page.guarded(_eyes.screenshot(page.cdp))
-            if self._look is not None and self._look.kind == "cursor_position":
-                text = f"X={hands.pointer[0]}, Y={hands.pointer[1]}"
+        if look is not None and look.kind == "cursor_position":
+            text = f"X={hands.pointer[0]}, Y={hands.pointer[1]}"
         seen = time.perf_counter()
-        nodes = await page.guarded(_eyes.accessible(page.cdp)) if accessible else None
         return Observation(
             image=image,
             accessible=nodes,
@@ -261,3 +268,7 @@ async def _watch(server: Server, page: PinnedPage) -> None:
     """Without its server a page waits for ever."""
     await server.child.wait()
     page.fail(f"the instrument server died\n{server.child.last_words}".rstrip())
+
+
+async def _both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U]) -> tuple[T, U]:
+    return await asyncio.gather(first, second)

@@ -364,7 +364,7 @@ def _workflow(scenario: Scenario, mistake: str) -> Move:
     screen = yield from r.power_on(screen)
     screen = yield from r.angles(screen, g["start_angle"], g["end_angle"] - (5 if mistake == "short_range" else 0))
     screen = yield from r.step(screen, STEPS[-1] if mistake == "coarse_step" else coarsest_step(g["fwhm"]))
-    screen = yield from r.rate(screen, g["survey_rate"] if mistake == "survey_only" else 1.0)
+    screen = yield from r.rate(screen, max(RATES) if mistake == "survey_only" else 1.0)
     if mistake != "dark":
         screen = yield from r.shutter(screen, "open")
     screen = yield from r.scan(screen)

@@ -266,7 +266,6 @@ def workflow(seed: int) -> Numbers:
         "end_angle": q["end_angle"],
         "fwhm": q["fwhm"],
         "least_counts": LEAST_COUNTS,
-        "survey_rate": SURVEY_RATE,
         "divergence_slit": q["optics"].divergence_slit,
         "receiving_slit": q["optics"].receiving_slit,
         "file_name": f"{q['key']}_{int(rng.integers(100, 1000))}",
@@ -504,7 +503,7 @@ do not trip the generator, and leave the instrument safe: doors and shutter clos
 1. Select the specimen, enter the sample ID, open the doors, press LOAD, close the doors.
 2. Press STANDBY and wait for the standby lamp. Set voltage and current, press POWER ON and wait for "At set point".
 3. Set start and end angle. The step may be at most the width divided by five; a finer one costs counts per step.
-4. The brightness of the tube is not known. Open the shutter, take a survey at {survey_rate} deg/min and read the counts
+4. The brightness of the tube is not known. Open the shutter, take a survey at the fastest scan rate and read the counts
    of its highest point. Counts are inversely proportional to the scan rate: choose a rate that gives {least_counts}
    counts with something to spare, as the count itself fluctuates by its square root.
 5. Start the scan and wait until it is complete.
@@ -528,6 +527,6 @@ do not trip the generator, and leave the instrument safe: doors and shutter clos
         alternatives=reference.WORKFLOW_OTHER,
         near_misses=near_misses.WORKFLOW,
         steps=450,
-        formats={**ANGLES, "fwhm": ".3f", "survey_rate": "g", "divergence_slit": "g"},
+        formats={**ANGLES, "fwhm": ".3f", "divergence_slit": "g"},
     ),
 )

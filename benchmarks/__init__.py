@@ -1,0 +1,1 @@
+"""What MatAssay costs: time and memory of a step, an episode, a suite. Run ``python -m benchmarks``."""

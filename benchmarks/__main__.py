@@ -1,0 +1,118 @@
+"""``python -m benchmarks``: JSON on standard output (or ``--output``), a table on standard error."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from matassay import __version__
+from matassay.kit.serve import load_instruments
+from matassay.worlds.browser import INSTRUMENTS, close_shared, find_browser
+
+from . import measure
+
+#: Name, how to find the value in an instrument's results, the goal, whether more is better. On two idle cores.
+GOALS: tuple[tuple[str, Callable[[dict[str, Any]], Any], float, bool], ...] = (
+    ("step, median, ms", lambda r: r["step_latency_ms"]["step"]["median"], 90.0, False),
+    ("page load, median, ms", lambda r: r["page_load_ms"]["load"]["median"], 300.0, False),
+    ("headless, steps/s", lambda r: r["headless_steps_per_s"], 1000.0, True),
+    ("memory of a further episode, MiB", lambda r: r["memory_per_episode_mib"], 80.0, False),
+    ("all tasks by reference, s", lambda r: r["reference_suite"]["seconds"], 20.0, False),
+)
+
+
+async def in_browser(name: str, instruments: str, size: int) -> dict[str, Any]:
+    """All that needs a browser."""
+    return {
+        "page_load_ms": await measure.page_load(name, instruments, max(2, size // 10)),
+        "step_latency_ms": await measure.step_latency(name, instruments, size),
+        "steps_per_s": {
+            str(n): await measure.throughput(name, instruments, n, max(4, size // (2 * n))) for n in (1, 4, 8)
+        },
+        "memory_per_episode_mib": await measure.memory_per_episode(name, instruments, 4, max(2, size // 10)),
+    }
+
+
+def run(name: str, instruments: str, size: int, suite: bool) -> dict[str, Any]:
+    """Measure one instrument."""
+    results = asyncio.run(in_browser(name, instruments, size))
+    close_shared()  # what follows must not share the machine with a browser
+    results["headless_steps_per_s"] = measure.headless(name, instruments, 50 * size)
+    skipped = {"seconds": None, "reason": "not asked for"}
+    results["reference_suite"] = measure.reference_suite(f"instruments/{name}") if suite else skipped
+    results["goals"] = [
+        {"name": what, "value": value(results), "goal": goal, "met": _met(value(results), goal, more)}
+        for what, value, goal, more in GOALS
+    ]
+    return results
+
+
+def _met(value: float | None, goal: float, more: bool) -> bool | None:
+    return None if value is None else (value >= goal if more else value <= goal)
+
+
+def machine() -> dict[str, Any]:
+    """Where this was measured."""
+    return {
+        "cores": os.cpu_count(),
+        "load_average": round(os.getloadavg()[0], 2),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "browser": find_browser().version(),
+        "matassay": __version__,
+    }
+
+
+def table(report: dict[str, Any]) -> Table:
+    """Goals and values for people."""
+    out = Table(title=f"load {report['machine']['load_average']} on {report['machine']['cores']} cores")
+    for heading in ("instrument", "what", "value", "goal", ""):
+        out.add_column(heading)
+    for name, results in report["instruments"].items():
+        for goal in results["goals"]:
+            verdict = {True: "[green]met", False: "[red]missed", None: "[yellow]not measured"}[goal["met"]]
+            out.add_row(name, goal["name"], str(goal["value"]), str(goal["goal"]), verdict)
+        latency = results["step_latency_ms"]
+        parts = ", ".join(f"{k} {latency[k]['median']} ({latency[k]['p95']})" for k in latency)
+        out.add_row(name, "median (p95), ms", parts, "", "")
+        side = ", ".join(f"{n}: {rate}" for n, rate in results["steps_per_s"].items())
+        out.add_row(name, "steps/s by parallel episodes", side, "", "")
+    return out
+
+
+def main() -> None:
+    """Parse the arguments, measure, report."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("instrument", nargs="*", help="names; all if none is given")
+    parser.add_argument("--instruments", default=INSTRUMENTS, help="MODULE:NAME of a mapping of names to factories")
+    parser.add_argument("--size", type=int, default=100, help="steps of a latency measurement")
+    parser.add_argument("--no-suite", action="store_true", help="leave out the tasks by the reference agent")
+    parser.add_argument("--output", type=Path, help="file for the JSON instead of standard output")
+    args = parser.parse_args()
+    known = load_instruments(args.instruments)
+    if unknown := sorted(set(args.instrument) - set(known)):
+        parser.error(f"no such instrument: {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    report: dict[str, Any] = {"schema_version": 1, "machine": machine(), "instruments": {}}
+    for name in args.instrument or sorted(known):
+        report["instruments"][name] = run(name, args.instruments, args.size, not args.no_suite)
+    text = json.dumps(report, indent=2)
+    if args.output:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+        args.output.write_text(text + "\n")
+    else:
+        print(text)
+    Console(file=sys.stderr).print(table(report))
+
+
+if __name__ == "__main__":
+    main()

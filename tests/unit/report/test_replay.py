@@ -1,0 +1,219 @@
+"""From a log to a page: which picture belongs to which step, and what an agent's words may do to the page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    ContentImage,
+    ContentReasoning,
+    ContentText,
+)
+from PIL import Image
+
+from matassay import evals
+from matassay.core import MatAssayError, Outcome
+from matassay.report import replay_html, write_replay
+from matassay.report._replay import describe
+from matassay.report.logs import find_logs, make_replay, read_replays, read_settings
+from tests.unit.evals import toy
+from tests.unit.report.rows import row
+
+
+@pytest.fixture
+def toy_suite() -> Iterator[None]:
+    with toy.registered():
+        yield
+
+
+def data_of(page: str) -> dict:
+    """What the page was given."""
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(text)
+
+
+def picture(n: int) -> ContentImage:
+    out = io.BytesIO()
+    Image.new("L", (8, 8), n).save(out, "PNG")
+    return ContentImage(image="data:image/png;base64," + base64.b64encode(out.getvalue()).decode())
+
+
+def record(step, action, turn, error=None):
+    return {"step": step, "action": action, "error": error, "time": step * 1.5, "turn": turn}
+
+
+def sample(messages, records):
+    return SimpleNamespace(input="Do it.", messages=messages, store={"Record:records": records, "other": 1})
+
+
+def numbered(replay):
+    """Pictures of each step by the shade that they were made with."""
+    shade = {k: Image.open(io.BytesIO(i.data)).getpixel((0, 0)) for k, i in replay.images.items()}
+    return [(s.number, shade[s.before], None if s.after is None else shade[s.after]) for s in replay.steps]
+
+
+def test_steps_meet_their_pictures():
+    tool = lambda n, text="": ChatMessageTool(content=[*([ContentText(text=text)] if text else []), picture(n)])  # noqa: E731
+    click = {"action": "left_click", "coordinate": [3, 4]}
+    replay = make_replay(
+        sample(
+            [
+                ChatMessageSystem(content="You operate."),
+                ChatMessageUser(content=[ContentText(text="Do it."), picture(0)]),
+                ChatMessageAssistant(content=[ContentReasoning(reasoning="Hm."), ContentText(text="Now.")]),
+                tool(1, "Refused: no. 1 of 3 actions were carried out."),
+                tool(1, "Not carried out: an earlier action of this turn was refused."),
+                ChatMessageAssistant(content=""),
+                ChatMessageUser(content="There was no action in your answer."),
+                ChatMessageAssistant(content="Closer."),
+                tool(2),
+                ChatMessageAssistant(content="Back."),
+                tool(3),
+                ChatMessageAssistant(content="Done."),
+            ],
+            [
+                record(1, click, 1),
+                record(2, {"action": "key", "text": "F7"}, 1, "unknown key"),
+                record(3, {"action": "zoom", "region": [0, 0, 4, 4]}, 2),
+                record(4, {"action": "type", "text": "x"}, 3),
+                record(5, "nonsense", 4),
+            ],
+        ),
+        row(),
+    )
+    # A zoom is looked at and not acted on; the last step broke the world, so that nothing was seen after it.
+    assert numbered(replay) == [(1, 0, 1), (2, 0, 1), (3, 1, 2), (4, 1, 3), (5, 3, None)]
+    assert [s.says for s in replay.steps] == ["Hm.\n\nNow.", "", "Closer.", "Back.", "Done."]
+    assert [s.place for s in replay.steps] == [(1, 2), (2, 2), (1, 1), (1, 1), (1, 1)]
+    assert [s.pointer for s in replay.steps] == [None, (3.0, 4.0), (3.0, 4.0), (3.0, 4.0), (3.0, 4.0)]
+    assert [s.error for s in replay.steps][1] == "unknown key"
+    assert replay.instruction == "Do it."
+    assert replay.steps[4].action == {"action": "nonsense"}
+
+
+def test_a_persons_turns_have_gaps():
+    """Each gesture of a person is followed by a picture from the user's side; turn numbers need not be dense."""
+    user = lambda n: ChatMessageUser(content=[picture(n)])  # noqa: E731
+    replay = make_replay(
+        sample(
+            [ChatMessageUser(content=[ContentText(text="Do it."), picture(0)]), user(1), user(2)],
+            [record(1, {"action": "left_click"}, 1), record(2, {"action": "left_click"}, 3)],
+        ),
+        row(agent="human", model=""),
+    )
+    assert numbered(replay) == [(1, 0, 1), (2, 1, 2)]
+
+
+def test_pictures_that_are_none_are_left_out():
+    bad = [ContentImage(image=f"data:image/{t};base64,{b}") for t, b in (("svg+xml", "PHN2Zz4="), ("png", "%%%"))]
+    replay = make_replay(sample([ChatMessageUser(content=[*bad, ContentImage(image="http://x/y.png")])], []), row())
+    assert replay.images == {}
+    assert data_of(replay_html([replay], "t"))["episodes"][0]["first"] is None
+
+
+def test_replay_of_a_real_log(toy_suite, tmp_path):
+    evals.run([toy.LAMP, toy.UNGRADABLE], agent="reference", seeds=range(2), log_dir=tmp_path)
+    evals.run([toy.LAMP], agent="null", log_dir=tmp_path)
+    logs = find_logs([tmp_path])
+    assert len(logs) == 2
+    first, *others = read_replays(logs[0])
+    assert len(others) == 3
+    assert [s.action["action"] for s in first.steps] == ["screenshot", "left_click", "wait", "left_click"]
+    assert first.result.success is True
+    assert first.result.outcome is Outcome.SCORED
+    assert first.closing == "Done."
+    assert first.instruction.startswith("Switch the lamp on")
+    assert first.descriptions["on"] == "The lamp is on."
+    assert len(first.images) == 3  # off, on, two seconds later; looking and saving change nothing on the screen
+    assert first.steps[1].before == first.first
+    assert first.steps[1].after != first.first
+
+    (chosen,) = read_replays(logs[0], "toy/lamp/s01-switch-on@full#1")
+    assert chosen.result.seed == 1
+    assert len(list(read_replays(logs[0], "s01"))) == 2
+    with pytest.raises(MatAssayError, match="no sample 'nowhere'; it has: toy/lamp/s01"):
+        list(read_replays(logs[0], "nowhere"))
+    (idle,) = read_replays(logs[1])
+    assert idle.steps == ()
+    assert idle.first == idle.last is not None
+
+    page = write_replay([first, *others, idle], tmp_path / "replay.html", "T").read_text("utf-8")
+    data = data_of(page)
+    assert [e["id"] for e in data["episodes"]] == [r.result.sample_id for r in (first, *others, idle)]
+    # The same lamp was seen in all of them: each of its pictures is kept once.
+    assert len(data["images"]) == len(set(data["images"])) == 3
+    assert data["episodes"][0]["steps"][1]["coordinate"] == [140, 120]
+    assert data["episodes"][2]["success"] is None
+    assert "KeyError" in data["episodes"][2]["error"]
+    small = data_of(replay_html([first], "T", smaller=True))
+    assert all(uri.startswith("data:image/webp;base64,") for uri in small["images"])
+
+    settings = read_settings([tmp_path])
+    assert [s.settings["model"] for s in settings] == ["reference/reference", "reference/null"]
+    assert settings[0].settings["step_limit"] == "each task's own"
+    assert settings[0].settings["observation mode"] == "screenshot"
+    assert settings[0].created
+
+
+def test_what_is_no_log_is_said(tmp_path):
+    wrong = tmp_path / "wrong.eval"
+    wrong.write_bytes(b"no zip")
+    with pytest.raises(MatAssayError, match=r"wrong\.eval: not a log that can be read"):
+        list(read_replays(wrong))
+    with pytest.raises(MatAssayError, match="there is no such log"):
+        find_logs([tmp_path / "nowhere"])
+    assert find_logs([tmp_path]) == [wrong]
+
+
+def test_hostile_words_stay_words():
+    hostile = "</script><script>alert(1)</script><!--<script> \u2028 & \ud800"
+    replay = make_replay(
+        sample(
+            [ChatMessageUser(content=[picture(0)]), ChatMessageAssistant(content="</script><b>"), ChatMessageTool(content=[picture(1)])],
+            [record(1, {"action": hostile, "coordinate": [1e400, "x"], "text": {"a": hostile}, "path": 3, hostile: 1}, 1, hostile)],
+        ),
+        row(error=hostile, criteria={hostile: True}, consequences=[{"name": hostile, "step": None, "message": hostile}]),
+    )  # fmt: skip
+    page = replay_html([replay], hostile)
+    assert page.count("<script") == 2  # the data, the program
+    assert page.count("</script") == 2
+    (step,) = data_of(page)["episodes"][0]["steps"]
+    assert step["error"] == hostile
+    assert hostile[:10] in step["words"]
+    assert "Content-Security-Policy" in page
+    assert not re.findall(r'(?:src|href)="(?!#)', page)
+
+
+def test_page_without_episodes():
+    assert data_of(replay_html([], "T"))["episodes"] == []
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ({"action": "left_click", "coordinate": [1, 2]}, "click at (1, 2)"),
+        ({"action": "right_click", "coordinate": [1, 2], "text": "shift"}, "right click at (1, 2) with shift held"),
+        ({"action": "left_click_drag", "start_coordinate": [1, 2], "coordinate": [3, 4]}, "drag from (1, 2) to (3, 4)"),
+        ({"action": "scroll", "scroll_direction": "up", "scroll_amount": 3}, "scroll up by 3"),
+        ({"action": "type", "text": "45.0", "press_enter": True}, "type “45.0” and Return"),
+        ({"action": "key", "text": "Tab", "repeat": 3}, "press Tab, 3 times"),
+        ({"action": "hold_key", "text": "shift", "duration": 2}, "hold shift for 2 s"),
+        ({"action": "wait", "duration": 2}, "wait 2 s"),
+        ({"action": "mouse_move", "coordinate": [1, 2]}, "move the pointer to (1, 2)"),
+        ({"action": "zoom", "region": [0, 0, 1, 1]}, "look closer"),
+        ({"action": "fly"}, "fly"),
+        ({}, "nothing"),
+    ],
+)
+def test_actions_in_words(action, words):
+    assert describe(action) == words
