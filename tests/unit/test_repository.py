@@ -26,7 +26,19 @@ MAY_READ_CLOCK = {
 }
 
 DETERMINISTIC = ("core", "grading", "physics", "kit", "suites", "agents")
-IGNORED = {".git", ".venv", "logs", "recordings", "results", "generated", "_build", "build", "dist", "node_modules"}
+IGNORED = {
+    ".git",
+    ".venv",
+    ".hypothesis",
+    "logs",
+    "recordings",
+    "results",
+    "generated",
+    "_build",
+    "build",
+    "dist",
+    "node_modules",
+}
 TEXT = {".py", ".js", ".css", ".html", ".md", ".toml", ".yaml", ".yml", ".cff", ".json", ".lock", ".txt", ""}
 
 

@@ -19,7 +19,7 @@ RANDOM_STEPS: Final = 50
 #: What the random agent presses: keys that move a focus, change a value or close something, and letters.
 KEYS: Final = (
     "Tab", "shift+Tab", "Return", "Escape", "space", "BackSpace", "Delete", "Up", "Down", "Left", "Right", "Home",
-    "End", "Page_Up", "Page_Down", "ctrl+a", "ctrl+s", "ctrl+z", "F1", "F5", "a", "z", "0", "5", "9", ".", "-",
+    "End", "Page_Up", "Page_Down", "ctrl+a", "ctrl+z", "a", "z", "0", "5", "9", ".", "-",
 )  # fmt: skip
 
 #: What it types: letters, numbers of any size, and names of files.
@@ -65,11 +65,16 @@ def null(task: Task, scenario: Scenario, seed: int) -> Policy:
 def random(task: Task, scenario: Scenario, seed: int) -> Policy:
     """Takes `RANDOM_STEPS` actions: a type drawn uniformly from all, then each argument uniformly.
 
-    Every action is well formed, so that the steps go into the instrument and not into refusals.
+    Every action is well formed and possible with the hand as it is (a button that is down is released before the next
+    click), so that the steps go into the instrument and not into refusals.
     """
     rng = stream(seed, "agents", "random", task.id)
+    down = False
     for _ in range(RANDOM_STEPS):
-        kind = str(rng.choice(list(ACTIONS)))
+        kind = str(rng.choice([k for k in ACTIONS if down or k != "left_mouse_up"]))
+        if down and ("click" in kind or kind == "left_mouse_down"):
+            kind = "left_mouse_up"
+        down = (down or kind == "left_mouse_down") and kind != "left_mouse_up"
         needed, optional, _cost = ACTIONS[kind]
         yield {"action": kind, **dict(_arguments(rng, kind, needed, optional))}
 

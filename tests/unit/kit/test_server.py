@@ -40,13 +40,13 @@ async def port() -> AsyncIterator[int]:
 @pytest.fixture
 async def runner(port: int) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=DEADLINE) as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=DEADLINE, verify=False) as client:
         yield client
 
 
 @pytest.fixture
 async def stranger(port: int) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE) as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=DEADLINE, verify=False) as client:
         yield client
 
 
@@ -402,7 +402,7 @@ async def test_token_is_not_taken_from_anywhere_else(runner: httpx.AsyncClient, 
         {"cookies": {"authorization": f"Bearer {TOKEN}"}},
         {"headers": {"X-Authorization": f"Bearer {TOKEN}"}},
     ):
-        async with httpx.AsyncClient(base_url=stranger.base_url, **how) as other:
+        async with httpx.AsyncClient(base_url=stranger.base_url, verify=False, **how) as other:
             assert (await other.get(f"/control/sessions/{session}/evidence")).status_code == 404
 
 

@@ -25,7 +25,6 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erf
 
 from matassay.physics.counting import observed_rate, poisson_counts
 from matassay.suites.instruments.xrd.specimens import (
@@ -259,7 +258,7 @@ def pulse_acceptance(energy: float) -> float:
     """
     sigma = DETECTOR_RESOLUTION / _FWHM_PER_SIGMA * math.sqrt(energy * 8.041)
     low, high = ((edge - energy) / (math.sqrt(2.0) * sigma) for edge in PULSE_WINDOW)
-    return float(0.5 * (erf(high) - erf(low)))
+    return float(0.5 * (math.erf(high) - math.erf(low)))
 
 
 def detection(energy_name: str, optics: Optics) -> float:
