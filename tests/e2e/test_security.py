@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from matassay.core import Episode, Evidence, find_task, parse_action
+from matassay.core import EnvironmentFailure, Episode, Evidence, find_task, parse_action
 from matassay.kit import moves
 from matassay.worlds.browser import BrowserWorld, close_shared
 
@@ -127,7 +127,8 @@ async def test_reload_rebuilds_what_was_there(cheat: Cheat) -> None:
     await cheat.js("void setTimeout(() => location.reload(), 0)")
     # the page goes and comes back during the next action; time moves by that action alone
     await cheat.act("mouse_move", coordinate=[683, 400])
-    assert (await cheat.words()) == words
+    running = ("Clock", "Count rate (counts/s)")
+    assert [w for w in await cheat.words() if w[1] not in running] == [w for w in words if w[1] not in running]
     after = await cheat.evidence()
     assert after.state == before.state
     assert after.time == pytest.approx(before.time + 0.3)
@@ -285,7 +286,7 @@ async def test_drawing_success_on_the_page_is_no_success(cheat: Cheat) -> None:
 async def test_page_that_breaks_the_handshake_is_no_success(cheat: Cheat) -> None:
     """A page that lies about its mark may be shown late, but time and state stay the server's."""
     await cheat.js("window.matassay.mark = () => ({connection: 'x', seq: 10 ** 9})")
-    with pytest.raises(Exception, match=r"reconnected|EnvironmentFailure"):
+    with pytest.raises(EnvironmentFailure, match="reconnected"):
         await cheat.act("mouse_move", coordinate=[5, 5])
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +14,22 @@ from matassay.core import Attempt, EnvironmentFailure, Guidance, MatAssayError, 
 from matassay.verify import CHECKS, Case, CheckRow, Trials, run_check, select_checks, verify
 from matassay.verify._exposure import Exposure
 from matassay.verify._hidden import encodings, patterns, places
+from matassay.worlds.browser import close_shared
 
 from . import dial
 from .dial import MISSES, RIGHT, SOUND, shown_by, turn, with_criterion, with_scenario
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable() -> Iterator[None]:
+    """The server is a child process: it must find the test instrument."""
+    with pytest.MonkeyPatch.context() as patch:
+        root = Path(__file__).parents[2]
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])]))
+        yield
+    close_shared()
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ class Need:
 
 
 def check_worlds(tasks: Sequence[Task], seed: int) -> None:
-    """Fail early and once, instead of in every episode.
+    """Fail early and once, instead of in every episode, and begin to start what takes long.
 
     Raises
     ------
@@ -50,8 +50,11 @@ def check_worlds(tasks: Sequence[Task], seed: int) -> None:
     from matassay.worlds.browser import BrowserWorld, find_browser
 
     one_of_each = {(t.suite, t.group): t for t in tasks}.values()
-    if any(isinstance(t.open_world(t.scenario(seed)), BrowserWorld) for t in one_of_each):
-        find_browser()
+    worlds = [t.open_world(t.scenario(seed)) for t in one_of_each]
+    for world in worlds:
+        if isinstance(world, BrowserWorld):
+            find_browser()
+            world.prepare()  # while the engine is imported
 
 
 def all_needs() -> Iterator[Need]:

@@ -133,6 +133,9 @@ def run(
                 progress(len(done), len(wanted), result)
 
     if left:
+        budget = {t.id: t.step_limit for t in tasks}
+        # longest first: a workflow that starts last would run on alone
+        left.sort(key=lambda s: -budget[(s.metadata or {})["task"]])
         task = build_task(left, name=name, **limits)
         with listening(report), quiet():
             eval_set(

@@ -39,9 +39,9 @@ class Case:
         """The same task with another seed."""
         return replace(self, seed=self.seed + 1)
 
-    async def trial(self, name: str, factory: PolicyFactory, *, copy: int = 0) -> Trial:
-        """The episode of a policy."""
-        return await self.trials.of(self.task, self.seed, name, factory, copy=copy)
+    async def trial(self, name: str, factory: PolicyFactory, *, copy: int = 0, reads: bool = True) -> Trial:
+        """The episode of a policy; see `Trials.of`."""
+        return await self.trials.of(self.task, self.seed, name, factory, copy=copy, reads=reads)
 
     async def attempt(self, attempt: Attempt, *, copy: int = 0) -> Trial:
         """The episode of one of the task's own attempts."""

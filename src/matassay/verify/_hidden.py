@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from matassay.core import Guidance, is_number
+from matassay.core import Action, Guidance, is_number
 from matassay.worlds.browser import BrowserWorld, PinnedPage
 
 from ._case import Case
@@ -165,6 +165,7 @@ async def browser_is_pinned(case: Case) -> AsyncIterator[Finding]:
         for what, script in EXITS.items():
             left = await world.inspect(lambda page, script=script: _leaves(page, script))  # type: ignore[misc]
             yield Finding(not left, f"the page can{'' if left else 'not'} be left for {what}")
+        await world.act(Action("wait", duration=0.0))  # fetches what the server has now
         after = await world.evidence()
         yield Finding(before.to_json() == after.to_json(), "nothing of this changes the evidence")
     finally:

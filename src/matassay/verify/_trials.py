@@ -60,9 +60,10 @@ class _Watched(Episode):
     """An episode that keeps a digest of every screenshot."""
 
     screens: list[str] = field(default_factory=list)
+    reads: bool = True
 
     async def perform(self, actions: Sequence[Action | Mapping[str, Any]], *, accessible: bool = False) -> Turn:
-        turn = await super().perform(actions, accessible=accessible)
+        turn = await super().perform(actions, accessible=accessible and self.reads)
         self.screens.append(hashlib.sha256(turn.observation.image).hexdigest())
         return turn
 
@@ -80,7 +81,9 @@ class Trials:
         self._kept: dict[tuple[str, int, str, int], asyncio.Task[Trial]] = {}
         self._places = asyncio.Semaphore(parallel)
 
-    async def of(self, task: Task, seed: int, name: str, factory: PolicyFactory, *, copy: int = 0) -> Trial:
+    async def of(
+        self, task: Task, seed: int, name: str, factory: PolicyFactory, *, copy: int = 0, reads: bool = True
+    ) -> Trial:
         """The episode of a policy.
 
         Parameters
@@ -91,6 +94,8 @@ class Trials:
             Makes the policy.
         copy : int
             Another number asks for another episode of the same.
+        reads : bool
+            False for a policy that does not look at the list of elements, which takes time to make.
 
         Raises
         ------
@@ -99,13 +104,14 @@ class Trials:
         """
         key = task.id, seed, name, copy
         if key not in self._kept:
-            self._kept[key] = asyncio.create_task(self._run(task, seed, factory))
+            self._kept[key] = asyncio.create_task(self._run(task, seed, factory, reads))
         return await asyncio.shield(self._kept[key])  # another check may wait for the same
 
-    async def _run(self, task: Task, seed: int, factory: PolicyFactory) -> Trial:
+    async def _run(self, task: Task, seed: int, factory: PolicyFactory, reads: bool) -> Trial:
         async with self._places:
             episode = _Watched.of(task, seed, Guidance.FULL)
             assert isinstance(episode, _Watched)
+            episode.reads = reads
             try:
                 await episode.start()
                 start = episode.latest

@@ -40,7 +40,9 @@ async def port() -> AsyncIterator[int]:
 @pytest.fixture
 async def runner(port: int) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=DEADLINE, verify=False) as client:
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=DEADLINE, verify=False
+    ) as client:
         yield client
 
 

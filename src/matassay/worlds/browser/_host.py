@@ -86,6 +86,15 @@ class Host:
                 server = self._servers[instruments] = await self._start(instruments)
             return server
 
+    def prepare(self, instruments: str) -> None:
+        """Begin to start browser and server, and return at once: whoever needs them finds them started or starting."""
+
+        async def begin() -> None:
+            # what fails here fails again, and is reported, when an episode needs it
+            await asyncio.gather(self.browser(), self.server(instruments), return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(begin(), self._loop)
+
     async def _start(self, instruments: str) -> Server:
         token = secrets.token_urlsafe(32)
         argv = [sys.executable, "-m", "matassay.kit.serve", "--instruments", instruments, "--port", "0"]

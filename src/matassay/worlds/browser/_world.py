@@ -81,6 +81,10 @@ class BrowserWorld:
     def _host(self) -> Host:
         return host()  # late: making a world costs nothing and starts nothing
 
+    def prepare(self) -> None:
+        """Begin to start what all worlds of this process share, without waiting for it."""
+        self._host.prepare(self._instruments)
+
     # The browser lives in a thread of its own: each of these runs its namesake there.
 
     async def start(self) -> None:
