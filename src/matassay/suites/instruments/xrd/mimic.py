@@ -52,10 +52,8 @@ def draw(two_theta: float, doors: float, shutter_open: bool, beam: bool, specime
         pen.polygon([at(side, near, -half), at(side, far, -half), at(side, far, half), at(side, near, half)], colour)
 
     pen.arc([centre[0] - reach, centre[1] - reach, centre[0] + reach, centre[1] + reach], 180, 360, _LIGHT, 2 * _SCALE)
-    line = {"fill": _BEAM, "width": 2 * _SCALE}
     if beam:
-        pen.line([at(-1, reach), centre], **line)
-        pen.line([centre, at(1, reach)], **line)
+        pen.line([at(-1, reach), centre, at(1, reach)], fill=_BEAM, width=2 * _SCALE)
     box(-1, reach, 1.35 * reach, 0.13 * reach, _METAL)  # tube housing
     box(-1, 0.93 * reach, reach, 0.10 * reach, _LIGHT if shutter_open else _OPEN)  # shutter flag: red blocks the beam
     box(-1, 0.66 * reach, 0.72 * reach, 0.07 * reach, _METAL)  # divergence slit
