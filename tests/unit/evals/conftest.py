@@ -8,9 +8,12 @@ from tests.unit.evals import toy
 
 
 @pytest.fixture(autouse=True)
-def toy_suite() -> Iterator[None]:
-    """The lamp is registered, and every world that a test opens is closed at its end."""
+def toy_suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The lamp is registered, and every world that a test opens is closed at its end.
+
+    By the `monkeypatch` that a test may use for another registry: two of them would be undone in the wrong order.
+    """
     before = toy.OPEN[0]
-    with toy.registered():
-        yield
+    monkeypatch.setattr("matassay.core._registry.suites", lambda: {"toy": toy.SUITE})
+    yield
     assert toy.OPEN[0] == before

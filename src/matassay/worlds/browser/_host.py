@@ -50,6 +50,7 @@ class Host:
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._servers: dict[str, Server] = {}
+        self._preparing: set[asyncio.Task[Any]] = set()
         self._browser_lock, self._server_lock = asyncio.Lock(), asyncio.Lock()
         self._thread.start()
 
@@ -93,7 +94,12 @@ class Host:
             # what fails here fails again, and is reported, when an episode needs it
             await asyncio.gather(self.browser(), self.server(instruments), return_exceptions=True)
 
-        asyncio.run_coroutine_threadsafe(begin(), self._loop)
+        def schedule() -> None:
+            task = self._loop.create_task(begin())
+            self._preparing.add(task)
+            task.add_done_callback(self._preparing.discard)
+
+        self._loop.call_soon_threadsafe(schedule)
 
     async def _start(self, instruments: str) -> Server:
         token = secrets.token_urlsafe(32)
@@ -122,6 +128,8 @@ class Host:
         self._thread.join(CLOSING_DEADLINE)
 
     async def _shut_down(self) -> None:
+        # what nobody came to need is started to its end: half of it would leave tasks and children behind
+        await asyncio.gather(*self._preparing, return_exceptions=True)
         async with self._browser_lock, self._server_lock:
             for server in self._servers.values():
                 await self._stop(server)

@@ -326,7 +326,7 @@ stage and leave the enclosure closed. The generator is in standby and must stay 
         method=f"""
 {_SHUTTER_RULE} So look at the shutter lamp first, and close the shutter if it is open. Then open the doors, wait until
 they are open (a few seconds of instrument time), press LOAD, which exchanges the specimen on the stage for the selected
-one, and close the doors again. The line "On the stage" shows what lies there.
+one, and close the doors again. The line "On stage" shows what lies there.
 """,
         criteria=(c.ON_STAGE, c.DOORS_CLOSED, c.GENERATOR_STANDBY, c.NO_TRIP),
         reference=reference.S02,
