@@ -33,12 +33,13 @@ from matassay.core import (
     select_tasks,
     stream,
 )
+from matassay.core._state import changes, scalars
 
 #: More digits than a float holds.
 huge = st.sampled_from([10**400, -(10**400)])
-scalars = st.none() | st.booleans() | st.integers() | huge | st.floats() | st.text(max_size=20)
+plain = st.none() | st.booleans() | st.integers() | huge | st.floats() | st.text(max_size=20)
 json_like = st.recursive(
-    scalars,
+    plain,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
@@ -250,3 +251,25 @@ def test_prefixes_add_up(prefixes: list[str]) -> None:
     chosen = select_tasks(prefixes)
     assert len(set(chosen_ids := [t.id for t in chosen])) == len(chosen_ids)
     assert set(chosen_ids) == {t.id for p in prefixes for t in select_tasks([p])}
+
+
+# --- the state that a replay shows
+
+states = st.lists(st.dictionaries(st.sampled_from("abcdef"), json_like, max_size=6), min_size=1, max_size=8)
+
+
+def _known(state: dict[str, Any]) -> list[tuple[str, Any, bool]]:
+    """Entries that are not null, truth values apart from numbers: null also stands for an entry that is gone."""
+    return sorted((k, v, isinstance(v, bool)) for k, v in scalars(state).items() if v is not None)
+
+
+@given(states)
+def test_changes_laid_over_the_initial_state_give_the_state_of_every_step(found: list[dict[str, Any]]) -> None:
+    shown = last = scalars(found[0])
+    for state in found[1:]:
+        now = scalars(state)
+        delta = changes(last, now)
+        json.dumps(delta, allow_nan=False)
+        shown, last = {**shown, **delta}, now
+        assert _known(shown) == _known(state)
+        assert not changes(last, scalars(state)), "nothing is told twice"

@@ -11,6 +11,7 @@ from ._outcome import Outcome
 from ._registry import Suite, all_tasks, find_task, select_tasks, suites
 from ._result import SCHEMA_VERSION, EpisodeResult
 from ._seeds import SALT_VARIABLE, derive, stream
+from ._state import Scalar, measures, scalars
 from ._task import Attempt, Category, Criterion, Goal, Guidance, Level, Scenario, Span, Task, Tolerance
 from ._units import UNITS, convert
 from ._verdict import Verdict, grade, grader_checksum, judge
@@ -45,6 +46,7 @@ __all__ = [
     "Operator",
     "Outcome",
     "Policy",
+    "Scalar",
     "Scenario",
     "Span",
     "StepLimitReached",
@@ -65,7 +67,9 @@ __all__ = [
     "grader_checksum",
     "is_number",
     "judge",
+    "measures",
     "parse_action",
+    "scalars",
     "select_tasks",
     "stream",
     "suites",

@@ -11,6 +11,7 @@ from ._action import Action, parse_action
 from ._errors import InvalidAction
 from ._evidence import Consequence, Evidence
 from ._observation import Observation
+from ._state import Scalar, changes, scalars
 from ._task import Guidance, Scenario, Task
 from ._verdict import Verdict, grade
 from ._world import World
@@ -40,6 +41,8 @@ class StepRecord:
     """Why it was refused, if it was."""
     time: float
     """Virtual clock after it, s."""
+    changes: dict[str, Scalar] = field(default_factory=dict)
+    """Scalar entries of the state that differ from those after the step before; null: an entry that is gone."""
 
 
 class StepLimitReached(Exception):
@@ -72,6 +75,9 @@ class Episode:
     """One per step."""
     latest: Evidence = field(default_factory=Evidence)
     """Evidence after the last step."""
+    initial_state: dict[str, Scalar] = field(default_factory=dict)
+    """Scalar entries of the state at the start; with the changes of the records laid over it, that of any step."""
+    _recorded: dict[str, Scalar] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, task: Task, seed: int, guidance: Guidance = Guidance.FULL, step_limit: int | None = None) -> Episode:
@@ -93,6 +99,7 @@ class Episode:
         """Start the world and take the first evidence."""
         await self.world.start()
         await self._collect()
+        self.initial_state = self._recorded = scalars(self.latest.state)
 
     async def perform(self, actions: Sequence[Action | Mapping[str, Any]], *, accessible: bool = False) -> Turn:
         """Carry out a batch: in order, stopping at the first refused action; one observation at the end.
@@ -122,12 +129,27 @@ class Episode:
                 self.invalid_actions += 1
                 error = str(refused)
                 await self.world.notify(f"Action refused: {error}")
-            await self._collect()
-            record = StepRecord(self.steps, _jsonable(sent), error, self.latest.time)
-            self.records.append(record)
+            await self.note(sent, error)
             if error is not None:
                 break
         return Turn(await self.world.observe(accessible=accessible), error, done)
+
+    async def note(self, action: Any, error: str | None = None) -> StepRecord:
+        """Take the evidence after a step that has been counted, and add the step to the records.
+
+        Parameters
+        ----------
+        action : Any
+            As it was sent; cut down to JSON of bounded size.
+        error : str, optional
+            Why it was refused, if it was.
+        """
+        await self._collect()
+        now = scalars(self.latest.state)
+        record = StepRecord(self.steps, _jsonable(action), error, self.latest.time, changes(self._recorded, now))
+        self._recorded = now
+        self.records.append(record)
+        return record
 
     async def evidence(self) -> Evidence:
         """Evidence with the bytes of all files and the step of each consequence."""

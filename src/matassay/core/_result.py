@@ -69,6 +69,8 @@ class EpisodeResult:
     """Sample in that log."""
     versions: dict[str, str] = field(default_factory=dict)
     """Programs, fonts, packages and screen behind the result."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """Continuous measures of quality at the end, by name with unit; reported beside success, never part of it."""
 
     @property
     def false_termination(self) -> bool:

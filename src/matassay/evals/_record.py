@@ -30,7 +30,7 @@ MAX_FILES: Final = 64 * 1024 * 1024
 class Record(StoreModel):
     """The part of an episode that goes into the log, brought up to date after every step.
 
-    Hidden truth and start state are not in it.
+    The scenario's hidden truth and start are not in it, the state that the world tells its grader is.
     """
 
     key: str = ""
@@ -41,6 +41,8 @@ class Record(StoreModel):
     """Evidence after the last step, JSON, files by reference; empty: the world was never started."""
     files: dict[str, str] = Field(default_factory=dict)
     """Bytes of the files by SHA-256: zlib, then base64."""
+    initial: dict[str, Any] = Field(default_factory=dict)
+    """Scalar entries of the state at the start; ``changes`` of the records are laid over it."""
     records: list[dict[str, Any]] = Field(default_factory=list)
     """`matassay.core.StepRecord` of every step, plus ``turn``: the number of the answer that showed its effect."""
     turns: int = 0
@@ -157,6 +159,8 @@ def keep(episode: Episode, record: Record) -> None:
     if new:
         packed = {key: base64.b64encode(zlib.compress(data)).decode("ascii") for key, data in new.items()}
         record.files = {**files, **packed}
+    if episode.initial_state and not record.initial:
+        record.initial = dict(episode.initial_state)
     known = record.records
     if len(known) < len(episode.records):
         fresh = [{**asdict(r), "turn": record.turns + 1} for r in episode.records[len(known) :]]

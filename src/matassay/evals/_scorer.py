@@ -11,7 +11,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from matassay.agents import describe
-from matassay.core import GraderFailure, Outcome, Verdict, find_task, grade, grader_checksum
+from matassay.core import GraderFailure, Outcome, Verdict, find_task, grade, grader_checksum, measures
 
 from ._record import Record
 
@@ -33,7 +33,7 @@ def score_of(record: Record, meta: Mapping[str, Any]) -> Score:
     """The score of a recorded episode; a pure function of the record and the grading code."""
     task = find_task(meta["task"])
     outcome, error, graded = _grade(record, meta)
-    consequences = json.loads(record.evidence)["consequences"] if record.evidence else []
+    evidence: dict[str, Any] = json.loads(record.evidence) if record.evidence else {}
     return Score(
         value=_value(record, graded),
         explanation=error,
@@ -41,13 +41,14 @@ def score_of(record: Record, meta: Mapping[str, Any]) -> Score:
             "outcome": str(outcome),
             "error": error,
             "criteria": dict(graded.criteria) if graded else {},
-            "consequences": consequences,
+            "consequences": evidence.get("consequences", []),
+            "measures": measures(evidence.get("state", {}).get("measures")),
             "steps": record.steps,
             "invalid_actions": record.invalid_actions,
             "task_revision": task.revision,
             "grader_checksum": grader_checksum(task),
             "tool_mapping": record.tool_mapping,
-            "versions": json.loads(record.evidence)["versions"] if record.evidence else {},
+            "versions": evidence.get("versions", {}),
         },
     )
 

@@ -14,7 +14,7 @@ from inspect_ai.model import ChatMessageUser, Content, ContentText
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from matassay.agents import describe
-from matassay.core import Episode, EpisodeResult, Guidance, MatAssayError, Outcome, Scenario, StepRecord, Task, World
+from matassay.core import Episode, EpisodeResult, Guidance, MatAssayError, Outcome, Scenario, Task, World
 
 from ._agent import begin, close_episode
 from ._record import Live, Record, current, keep
@@ -59,8 +59,7 @@ class HumanSession:
         episode = self.episode
         episode.steps += 1
         episode.invalid_actions += error is not None
-        evidence = await episode.evidence()
-        episode.records.append(StepRecord(episode.steps, dict(action), error, evidence.time))
+        await episode.note(action, error)
         keep(episode, self.record)
         if image is not None:
             self.record.turns += 1

@@ -21,7 +21,7 @@ from inspect_ai.log import (
 )
 from inspect_ai.scorer import Score
 
-from matassay.core import EpisodeResult, Outcome
+from matassay.core import EpisodeResult, Outcome, measures
 
 from ._prices import cost, tokens
 from ._provider import PROVIDER
@@ -163,6 +163,7 @@ def result_of(sample: EvalSample | EvalSampleSummary, spec: EvalSpec, location: 
         log=str(location).removeprefix("file://"),
         sample_id=str(sample.id),
         versions=found.get("versions", {}),
+        measures=measures(found.get("measures")),
     )
 
 

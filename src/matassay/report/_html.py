@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ._quality import figure
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
@@ -68,6 +70,6 @@ def _environment() -> Environment:
         loader=PackageLoader("matassay.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    filters: tuple[Callable[..., str], ...] = (percent, number, count, dollars, words, code)
+    filters: tuple[Callable[..., str], ...] = (percent, number, count, dollars, words, code, figure)
     made.filters.update({f.__name__: f for f in filters})
     return made

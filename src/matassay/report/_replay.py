@@ -12,6 +12,7 @@ from matassay import __version__
 from matassay.core import SCREEN
 
 from ._html import render, script_json
+from ._quality import in_words
 from ._report import write_whole
 from .logs import Image, Replay, ReplayStep
 
@@ -137,6 +138,8 @@ def _episode(replay: Replay, numbers: Mapping[str, int]) -> dict[str, Any]:
             for name, holds in r.criteria.items()
         ],
         "consequences": [{"step": c.get("step"), "text": _mishap(c)} for c in r.consequences],
+        "measures": in_words(r.measures),
+        "initial": dict(replay.initial),
         "error": r.error or "",
     }
 
@@ -160,6 +163,7 @@ def _step(step: ReplayStep, numbers: Mapping[str, int], mishaps: list[str]) -> d
         "says": step.says,
         "place": step.place,
         "mishaps": mishaps,
+        "changes": dict(step.changes),
         **{name: _drawable(action[name]) for name in FIELDS if action.get(name) is not None},
     }
 

@@ -18,6 +18,7 @@ from matassay.core import EpisodeResult
 
 from . import _plots
 from ._html import render
+from ._quality import quantities
 from ._statistics import LEVEL, MIN_CLUSTERS
 from ._summary import BUCKETS, CONDITIONS, RunSettings, Subject, Summary, subject_of, summarise
 
@@ -49,6 +50,9 @@ METHOD: Final = (
     "False terminations are episodes that the agent ended itself without having succeeded, as a fraction of the graded "
     "ones. Means of steps are over graded episodes. Baselines: the reference agent knows the way and shows that the "
     "task can be done; null stops at once; random draws valid actions uniformly.",
+    "Measures of quality are what the instrument itself computes of the result, out of the agent's sight: the value at "
+    "the end and, where the world keeps it, the best of the episode. Means and medians are over the graded episodes that "
+    "have the measure. No success and no score depends on them.",
 )  # fmt: skip
 
 
@@ -91,13 +95,17 @@ def report_json(summary: Summary) -> str:
 
 
 def report_csv(summary: Summary) -> str:
-    """The content of ``report.csv``: lists are separated by blanks, null is an empty field."""
+    """The content of ``report.csv``: lists are separated by blanks, null is an empty field.
+
+    After `COLUMNS` comes a column ``measure_<name>`` for each measure of quality that any episode has.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    measured = sorted({name for e in summary.episodes for name in e.measures})
+    writer.writerow([*COLUMNS, *(f"measure_{name}" for name in measured)])
     for e in summary.episodes:
         row = _csv_row(e)
-        writer.writerow([_cell(row[name]) for name in COLUMNS])
+        writer.writerow([*(_cell(row[name]) for name in COLUMNS), *(_cell(e.measures.get(name)) for name in measured)])
     return buffer.getvalue()
 
 
@@ -114,6 +122,7 @@ def report_html(summary: Summary) -> str:
         notes=_notes(summary),
         figures=_figures(summary),
         mishaps=sorted({name for r in summary.tables["overall"] for name in r.consequences}),
+        quality=_quality(summary),
         outcomes=["scored", "limit", "agent_error", "environment_error", "grader_error"],
         versions=summary.versions(),
         task_versions=summary.task_versions(),
@@ -121,6 +130,17 @@ def report_html(summary: Summary) -> str:
         episodes=[{"row": e, "who": subject_of(e).label, "remarks": remarks(e)} for e in summary.episodes],
         version=__version__,
     )
+
+
+def _quality(summary: Summary) -> list[dict[str, Any]]:
+    """The tables of the section on quality; none where nothing was measured."""
+    tables = []
+    for name, heading in (("overall", ""), ("task", "task")):
+        rows = [r for r in summary.tables[name] if r.measures]
+        if rows:
+            shown = quantities({measure for r in rows for measure in r.measures})
+            tables.append({"heading": heading, "rows": rows, "quantities": shown})
+    return tables
 
 
 def remarks(e: EpisodeResult) -> str:

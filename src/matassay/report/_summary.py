@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 from matassay.core import EpisodeResult, Outcome
 
+from ._quality import Measured
 from ._statistics import Interval, bounds, mean, pass_curves, success_interval
 
 SCHEMA_VERSION = 1
@@ -110,6 +112,8 @@ class Row:
     """Raw tokens of all attempted episodes, by bucket; None when no episode says."""
     cost: float | None
     """US dollars of all attempted episodes; None when that of any episode is unknown."""
+    measures: dict[str, Measured]
+    """Continuous measures of quality over the graded episodes that have them, by name."""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON types."""
@@ -249,7 +253,19 @@ def aggregate(episodes: Sequence[EpisodeResult], subject: Subject, guidance: str
         consequences=dict(sorted(happened.items())),
         usage={b: _total([e.usage.get(b) for e in episodes]) for b in BUCKETS},
         cost=math.fsum(c for c in costs if c is not None) if costs and None not in costs else None,
+        measures=_measured(graded),
     )
+
+
+def _measured(episodes: Sequence[EpisodeResult]) -> dict[str, Measured]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for e in episodes:
+        for name, value in e.measures.items():
+            found[name].append(value)
+    return {
+        name: Measured(len(values), math.fsum(values) / len(values), statistics.median(values))
+        for name, values in sorted(found.items())
+    }
 
 
 def _score_bounds(scores: Sequence[float], attempted: int) -> tuple[float, float] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from matassay.core import EpisodeResult, MatAssayError
+from matassay.core import EpisodeResult, MatAssayError, Scalar, scalars
 
 from ._summary import RunSettings
 
@@ -67,6 +67,8 @@ class ReplayStep:
     """What the agent said before it."""
     place: tuple[int, int] = (1, 1)
     """Its number in the batch, and the size of the batch."""
+    changes: Mapping[str, Scalar] = field(default_factory=dict)
+    """What it changed in the instrument's state; null also for an entry that is gone."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,15 @@ class Replay:
     """What the agent said at the end."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
     """What each criterion asks for, where the task is installed."""
+    initial: Mapping[str, Scalar] = field(default_factory=dict)
+    """Scalar entries of the instrument's state at the start; empty in logs that were written before these were kept."""
+
+    def state(self, step: int) -> dict[str, Scalar]:
+        """The instrument's state after so many steps: the changes laid over the initial state."""
+        found = dict(self.initial)
+        for s in self.steps[:step]:
+            found.update(s.changes)
+        return found
 
 
 def find_logs(places: Sequence[Path]) -> list[Path]:
@@ -157,6 +168,7 @@ def make_replay(sample: EvalSample, result: EpisodeResult) -> Replay:
         steps=tuple(reader.steps),
         closing=reader.closing,
         descriptions=_descriptions(result.id),
+        initial=scalars(reader.record.get("initial")),
     )
 
 
@@ -217,6 +229,7 @@ class _Reader:
                     pointer=self.pointer,
                     says=says if i == 1 else "",
                     place=(i, len(records)),
+                    changes=scalars(r.get("changes")),
                 )
             )
             if error is None:

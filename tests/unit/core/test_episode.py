@@ -152,6 +152,25 @@ async def test_consequences_learn_the_step_that_caused_them() -> None:
     assert [(c.name, c.step) for c in episode.latest.consequences] == [("cracked", 3)]
 
 
+async def test_records_say_what_each_step_changed() -> None:
+    episode, _ = await started(step_limit=9)
+    assert episode.initial_state == {"rings": 0}
+    await episode.perform([CLICK, {"action": "screenshot"}])
+    await episode.perform([CLICK, {"action": "fly"}])
+    assert [r.changes for r in episode.records] == [{"rings": 1}, {}, {"rings": 2}, {}]
+
+
+async def test_a_look_at_the_evidence_between_steps_hides_no_change() -> None:
+    """A person's world runs on by itself, and whoever watches it asks for the evidence at any time."""
+    episode, bell = await started(step_limit=9)
+    bell.rings = 1
+    await episode.evidence()
+    episode.steps += 1
+    record = await episode.note(CLICK)
+    assert (record.step, record.changes) == (1, {"rings": 1})
+    assert episode.records == [record]
+
+
 async def test_crash_of_a_criterion_is_no_verdict() -> None:
     episode, _ = await started(Criterion("crash", "", lambda e, g: e.state["no such key"]))
     with pytest.raises(GraderFailure, match=r"toy/bell/s01-ring: criterion 'crash' raised KeyError"):

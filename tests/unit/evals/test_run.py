@@ -184,6 +184,34 @@ def test_steps_are_kept_for_the_replay(tmp_path):
     assert [m.role for m in sample.messages] == ["system", "user", *["assistant", "tool"] * 4, "assistant"]
 
 
+def test_the_state_is_kept_as_changes(tmp_path):
+    one(tmp_path)
+    store = only_log(tmp_path).samples[0].store
+    assert store["Record:initial"] == {"on": False, "files": 0}
+    assert [r["changes"] for r in store["Record:records"]] == [{}, {"on": True}, {}, {"files": 1}]
+
+
+def test_measures_stand_beside_success(tmp_path, monkeypatch):
+    assert [one(tmp_path / agent, agent=agent).measures for agent in ("reference", "null")] == [
+        {"light_percent": 100.0},
+        {"light_percent": 0.0},
+    ]
+    (info,) = list_eval_logs(str(tmp_path / "reference"))
+    ((old, new),) = evals.regrade(info.name.removeprefix("file://"))
+    assert old.measures == new.measures == {"light_percent": 100.0}
+    (row,) = evals.read_results(tmp_path / "reference")
+    assert row.measures == {"light_percent": 100.0}
+    assert "measures" not in row.contract()
+    # What a world says of quality does not touch the verdict, whatever it says.
+    monkeypatch.setattr("matassay.evals._scorer.measures", lambda values: {})
+    ((_, bare),) = evals.regrade(info.name.removeprefix("file://"))
+    assert (bare.measures, bare.success, bare.score) == ({}, row.success, row.score)
+
+
+def test_a_world_that_broke_at_its_start_has_no_measures(tmp_path):
+    assert one(tmp_path, toy.OUT_OF_STOCK).measures == {}
+
+
 def test_a_changed_task_is_run_again(tmp_path, monkeypatch):
     one(tmp_path)
     changed = replace(toy.LAMP, revision=2)
@@ -315,6 +343,9 @@ def test_a_person_plays(tmp_path):
     sample = only_log(tmp_path).samples[0]
     assert [m.role for m in sample.messages] == ["user", "user"]
     assert [r["action"]["action"] for r in sample.store["Record:records"]] == ["left_click", "key"]
+    assert sample.store["Record:initial"] == {"on": False, "files": 0}
+    assert [r["changes"] for r in sample.store["Record:records"]] == [{"on": True}, {}]
+    assert result.measures == {"light_percent": 100.0}
 
 
 def toy_action(raw):

@@ -98,7 +98,8 @@ class Lamp:
         self.message = message
 
     async def evidence(self) -> Evidence:
-        return Evidence({"on": self.on}, tuple(self.files), tuple(self.mishaps), self.time, {"lamp": "1.0"})
+        state = {"on": self.on, "files": len(self.files), "measures": {"light_percent": 100.0 * self.on}}
+        return Evidence(state, tuple(self.files), tuple(self.mishaps), self.time, {"lamp": "1.0"})
 
     async def close(self) -> None:
         OPEN[0] -= self.open

@@ -56,6 +56,7 @@ def rows() -> st.SearchStrategy[list[EpisodeResult]]:
             task, n, ok if graded else None, group=group, agent=agent, guidance=guidance, outcome=outcome, steps=steps,
             sample_id=f"{n}", invalid_actions=steps // 3, cost=None if n % 7 == 3 else 0.1 * n,
             consequences=[{"name": "trip", "step": 1}] if n % 4 == 0 else [],
+            measures={"psnr_db": 20 + 0.1 * n, "best_psnr_db": 21 + 0.3 * n} if n % 3 == 0 else {},
         )  # fmt: skip
 
     one = st.tuples(

@@ -48,12 +48,13 @@ def picture(n: int) -> ContentImage:
     return ContentImage(image="data:image/png;base64," + base64.b64encode(out.getvalue()).decode())
 
 
-def record(step, action, turn, error=None):
-    return {"step": step, "action": action, "error": error, "time": step * 1.5, "turn": turn}
+def record(step, action, turn, error=None, **kept):
+    return {"step": step, "action": action, "error": error, "time": step * 1.5, "turn": turn, **kept}
 
 
-def sample(messages, records):
-    return SimpleNamespace(input="Do it.", messages=messages, store={"Record:records": records, "other": 1})
+def sample(messages, records, **kept):
+    store = {"Record:records": records, "other": 1, **{f"Record:{k}": v for k, v in kept.items()}}
+    return SimpleNamespace(input="Do it.", messages=messages, store=store)
 
 
 def numbered(replay):
@@ -114,6 +115,41 @@ def test_a_persons_turns_have_gaps():
     assert numbered(replay) == [(1, 0, 1), (2, 1, 2)]
 
 
+def test_state_is_laid_up_from_its_changes():
+    look = {"action": "screenshot"}
+    replay = make_replay(
+        sample(
+            [ChatMessageUser(content=[picture(0)]), ChatMessageUser(content=[picture(1)])],
+            [
+                record(1, look, 1, changes={"kv": 15.0, "beam": True}),
+                record(2, look, 1, changes={}),
+                record(3, look, 1, changes={"tip": None, "beam": False}),
+            ],
+            initial={"kv": 5.0, "beam": False, "tip": "new"},
+        ),
+        row(measures={"psnr_db": 28.449, "best_psnr_db": 30}),
+    )
+    assert [replay.state(n) for n in (0, 1, 2, 3)] == [
+        {"kv": 5.0, "beam": False, "tip": "new"},
+        {"kv": 15.0, "beam": True, "tip": "new"},
+        {"kv": 15.0, "beam": True, "tip": "new"},
+        {"kv": 15.0, "beam": False, "tip": None},
+    ]
+    (episode,) = data_of(replay_html([replay], "t"))["episodes"]
+    assert episode["initial"] == replay.initial
+    assert [s["changes"] for s in episode["steps"]] == [s.changes for s in replay.steps]
+    assert episode["measures"] == [{"name": "PSNR", "value": "28.4 dB (best 30.0 dB)"}]
+
+
+@pytest.mark.parametrize("kept", [{}, {"initial": None}, {"initial": [1]}, {"initial": {"a": [1], "b": {"c": 1}}}])
+def test_logs_without_state_still_open(kept):
+    damaged = [record(1, {"action": "wait"}, 1), record(2, {"action": "wait"}, 1, changes="none")]
+    replay = make_replay(sample([ChatMessageUser(content=[picture(0)])], damaged, **kept), row())
+    assert replay.state(2) == {}
+    (episode,) = data_of(replay_html([replay], "t"))["episodes"]
+    assert (episode["initial"], [s["changes"] for s in episode["steps"]]) == ({}, [{}, {}])
+
+
 def test_pictures_that_are_none_are_left_out():
     bad = [ContentImage(image=f"data:image/{t};base64,{b}") for t, b in (("svg+xml", "PHN2Zz4="), ("png", "%%%"))]
     replay = make_replay(sample([ChatMessageUser(content=[*bad, ContentImage(image="http://x/y.png")])], []), row())
@@ -134,6 +170,9 @@ def test_replay_of_a_real_log(toy_suite, tmp_path):
     assert first.closing == "Done."
     assert first.instruction.startswith("Switch the lamp on")
     assert first.descriptions["on"] == "The lamp is on."
+    assert first.initial == {"on": False, "files": 0}
+    assert [s.changes for s in first.steps] == [{}, {"on": True}, {}, {"files": 1}]
+    assert first.state(4) == {"on": True, "files": 1}
     assert len(first.images) == 3  # off, on, two seconds later; looking and saving change nothing on the screen
     assert first.steps[1].before == first.first
     assert first.steps[1].after != first.first
@@ -145,6 +184,7 @@ def test_replay_of_a_real_log(toy_suite, tmp_path):
         list(read_replays(logs[0], "nowhere"))
     (idle,) = read_replays(logs[1])
     assert idle.steps == ()
+    assert idle.state(0) == {"on": False, "files": 0}
     assert idle.first == idle.last is not None
 
     page = write_replay([first, *others, idle], tmp_path / "replay.html", "T").read_text("utf-8")
@@ -180,7 +220,9 @@ def test_hostile_words_stay_words():
     replay = make_replay(
         sample(
             [ChatMessageUser(content=[picture(0)]), ChatMessageAssistant(content="</script><b>"), ChatMessageTool(content=[picture(1)])],
-            [record(1, {"action": hostile, "coordinate": [1e400, "x"], "text": {"a": hostile}, "path": 3, hostile: 1}, 1, hostile)],
+            [record(1, {"action": hostile, "coordinate": [1e400, "x"], "text": {"a": hostile}, "path": 3, hostile: 1}, 1, hostile,
+                    changes={hostile: hostile, "__proto__": 1, "far": 10**400})],
+            initial={hostile: hostile},
         ),
         row(error=hostile, criteria={hostile: True}, consequences=[{"name": hostile, "step": None, "message": hostile}]),
     )  # fmt: skip
@@ -189,6 +231,7 @@ def test_hostile_words_stay_words():
     assert page.count("</script") == 2
     (step,) = data_of(page)["episodes"][0]["steps"]
     assert step["error"] == hostile
+    assert step["changes"] == {hostile: hostile, "__proto__": 1}
     assert hostile[:10] in step["words"]
     assert "Content-Security-Policy" in page
     assert not re.findall(r'(?:src|href)="(?!#)', page)

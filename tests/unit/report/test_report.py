@@ -24,6 +24,7 @@ from matassay.report import (
     summarise,
     write_report,
 )
+from matassay.report._quality import quantities
 from matassay.report._report import COLUMNS, write_whole
 from tests.unit.report.rows import row, rows
 
@@ -61,6 +62,54 @@ def test_numbers_of_a_row():
     assert r.cost == 1.5
     assert r.pass_at_k == [0.5, 1.0]
     assert r.pass_hat_k == [0.5, 0.0]
+
+
+def test_measures_are_averaged_where_they_are():
+    results = [
+        *(row(seed=n, measures={"psnr_db": v, "best_psnr_db": v + 1}) for n, v in enumerate((20.0, 30.0, 70.0))),
+        row(seed=3, measures={"sharpness": 0.25}),
+        row(seed=4),
+        row(seed=5, success=None, measures={"psnr_db": 1.0}),
+    ]
+    r = overall(results)
+    assert r.to_json()["measures"] == {
+        "best_psnr_db": {"n": 3, "mean": 41.0, "median": 31.0},
+        "psnr_db": {"n": 3, "mean": 40.0, "median": 30.0},
+        "sharpness": {"n": 1, "mean": 0.25, "median": 0.25},
+    }
+    assert (r.success.rate, r.score) == (1.0, 1.0)
+    text = report_html(summarise(results))
+    (section,) = re.findall(r'<section id="quality">.*?</section>', text, re.DOTALL)
+    words = re.sub(r"<[^>]+>", " ", section).split()
+    assert "PSNR, dB" in section
+    assert " ".join(words).count("3 40.0 (30.0) 41.0 (31.0) 1 0.250 (0.250)") == 2  # of the model, and of its one task
+    assert ">Quality</a>" in text
+    first, *_, last = csv.DictReader(io.StringIO(report_csv(summarise(results))))
+    assert tuple(first) == (*COLUMNS, "measure_best_psnr_db", "measure_psnr_db", "measure_sharpness")
+    assert (first["measure_psnr_db"], first["measure_sharpness"], last["measure_psnr_db"]) == ("20.0", "", "1.0")
+
+
+def test_a_best_value_that_fewer_episodes_have_says_so():
+    text = report_html(
+        summarise([row(measures={"snr": 5.0, "best_snr": 7.0}), row(seed=1, measures={"snr": 6.0}), row(seed=2)])
+    )
+    assert re.search(r'5\.50 <span class="small">\(5\.50\)</span>.*7\.00 <span class="small">\(7\.00\) of 1<', text)
+
+
+def test_nothing_is_said_of_quality_where_nothing_was_measured():
+    text = report_html(summarise([row(), row(seed=1, success=None, measures={"psnr_db": 3.0})]))
+    assert "quality" not in re.sub(r"Measures of quality are what.*", "", text)
+    assert overall([row()]).measures == {}
+
+
+def test_names_of_measures_in_words():
+    found = [(q.label, q.unit, q.best) for q in quantities(
+        ["psnr_db", "best_psnr_db", "best_alone_nm", "sharpness", "sharpness_cycles_per_px", "px", "rms_focus_um", ""]
+    )]  # fmt: skip
+    assert found == [
+        ("", "", None), ("best alone", "nm", None), ("PSNR", "dB", "best_psnr_db"), ("px", "", None),
+        ("RMS focus", "µm", None), ("sharpness", "", None), ("sharpness", "cycles/px", None),
+    ]  # fmt: skip
 
 
 def test_unknown_is_null_and_never_zero():
@@ -174,7 +223,8 @@ def hostile_rows():
     return [
         row(seed=n, success=n != 1 and None if n == 2 else n == 0, model=HOSTILE, level=HOSTILE, category=HOSTILE,
             criteria={HOSTILE: False}, consequences=[{"name": HOSTILE, "step": None}], error=HOSTILE,
-            group=HOSTILE, tool_mapping=HOSTILE, versions={HOSTILE: HOSTILE}, log=HOSTILE)
+            group=HOSTILE, tool_mapping=HOSTILE, versions={HOSTILE: HOSTILE}, log=HOSTILE,
+            measures={HOSTILE: 1.0, "best_" + HOSTILE: 1e99, "": -1e99})
         for n in range(3)
     ]  # fmt: skip
 

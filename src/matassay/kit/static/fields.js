@@ -13,7 +13,11 @@ function typing(input, shown, submit) {
   let dirty = false;
   const restore = () => {
     dirty = false;
-    if (input.value !== shown()) input.value = shown();
+    if (input.value === shown()) return;
+    // After Enter the whole text is marked, so that typing replaces it: also when the instrument has rounded it.
+    const marked = document.activeElement === input && input.selectionStart === 0 && input.selectionEnd === input.value.length;
+    input.value = shown();
+    if (marked) input.select();
   };
   const finish = () => {
     if (!dirty) return;

@@ -1,0 +1,257 @@
+"""What success is on the microscope: predicates on its state and on the pictures that were saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from matassay.core import Criterion, Evidence, Goal, Tolerance
+from matassay.grading import close, no_consequence, state_equals, state_is
+from matassay.grading.criteria import with_state
+
+from .files import read_tiff
+from .instrument import image_digest
+
+NO_HARM = no_consequence("ht_trip", "stage_collision")
+
+# --- vacuum, chamber, beam
+
+VENTED = state_is("chamber_vented", "the chamber is at air", "vented", True)
+HT_OFF = state_is("ht_off", "the high tension is off", "ht", False)
+DOOR_OPEN = state_is("chamber_open", "the chamber door is open", "door_open", True)
+AT_EXCHANGE = state_equals("at_exchange", "the stage stands at the exchange position", "sample", "exchange")
+MOUNTED = state_is("holder_mounted", "the sample holder is mounted", "mounted", True)
+DOOR_CLOSED = state_is("chamber_closed", "the chamber door is closed", "door_open", False)
+VACUUM = state_is("vacuum_ready", "the pressure admits high tension (at most 1e-3 Pa)", "vacuum_ready", True)
+HT_STAYS_OFF = state_is("ht_stays_off", "the high tension stays off", "ht", False, guard=True)
+HOLDER_STAYS = state_is("holder_stays", "the holder stays mounted", "mounted", True, guard=True)
+HT_STAYS_ON = state_is("ht_stays_on", "the high tension stays on", "ht", True, guard=True)
+
+SAMPLE = Criterion(
+    "sample_under_beam",
+    "the stub asked for stands under the column",
+    lambda evidence, goal: evidence.state["sample"] == goal["sample_key"] and not evidence.state["moving"],
+)
+HT_ON = state_is("ht_on", "the high tension is on", "ht", True)
+EMISSION = Criterion(
+    "emission_saturated",
+    "the filament emits at least 97 % of its saturated current",
+    lambda evidence, goal: evidence.state["emission"] >= 0.97,
+)
+BEAM = state_is("beam_on_sample", "the beam reaches the sample", "beam", True)
+
+
+def kept(key: str, label: str) -> Criterion:
+    """Guard: a setting is still what the goal says it is to stay."""
+    return state_equals(f"{key}_kept", f"{label} is unchanged", key, key, guard=True)
+
+
+VOLTAGE = state_equals("voltage_set", "the accelerating voltage is the one asked for", "voltage", "voltage")
+
+# --- the picture: grey levels, focus, noise
+
+LEAST_RANGE = 0.6
+"""Share of the range that the 1st to 99th percentile must span: less wastes the detector's steps."""
+MOST_CLIPPED = 0.005
+"""Share of pixels that may be black or white without detail."""
+LEAST_SNR = 5.0
+"""Rose (1948): what is recognised in a noisy picture differs by five standard deviations."""
+
+
+def good_levels(levels: Mapping[str, Any]) -> bool:
+    """Whether a picture uses the range and clips next to nothing."""
+    spans = levels["high"] - levels["low"] >= LEAST_RANGE
+    return bool(spans and levels["clipped_low"] <= MOST_CLIPPED and levels["clipped_high"] <= MOST_CLIPPED)
+
+
+def within_depth(view: Mapping[str, Any]) -> bool:
+    """Whether the focus lies within the depth of field: pixel / (2 alpha)."""
+    return bool(abs(view["defocus"]) <= view["depth_of_field"])
+
+
+def sharp(view: Mapping[str, Any]) -> bool:
+    """Whether the blur is at most a pixel, or within 15 % of the best that the probe can do."""
+    return bool(view["blur"] <= max(view["pixel"], 1.15 * view["best_blur"]))
+
+
+def _defocused(evidence: Evidence, goal: Goal, k: float) -> Evidence:
+    return with_state(evidence, defocus=k * evidence.state["depth_of_field"])
+
+
+LEVELS = Criterion(
+    "levels_good",
+    "the live picture's 1st to 99th percentile spans at least 60 % of the grey range, with at most 0.5 % clipped at "
+    "either end",
+    lambda evidence, goal: good_levels(evidence.state["levels"]),
+)
+IN_FOCUS = Criterion(
+    "in_focus",
+    "the focus lies within the depth of field, pixel / (2 alpha)",
+    lambda evidence, goal: within_depth(evidence.state),
+    tolerance=Tolerance(1.0, "x", "the depth of field: nearer focus cannot be told from best focus", _defocused),
+)
+SHARP = Criterion(
+    "sharp",
+    "the blur, astigmatism included, is at most one pixel or 1.15 times the best of the probe",
+    lambda evidence, goal: sharp(evidence.state),
+)
+
+# --- scans
+
+
+def _scans(evidence: Evidence) -> list[dict[str, Any]]:
+    return list(evidence.state["scans"])
+
+
+def whole(scan: Mapping[str, Any]) -> bool:
+    """Whether a slow scan ran to its end with nothing changed meanwhile."""
+    return bool(scan["complete"] and not scan["disturbed"] and not scan["mosaic"])
+
+
+FRAME_COMPLETE = Criterion(
+    "frame_complete",
+    "a slow scan of the dwell time asked for ran to its end with nothing changed meanwhile",
+    lambda evidence, goal: any(whole(s) and s["dwell"] == goal["dwell"] for s in _scans(evidence)),
+)
+FRAME_SNR = Criterion(
+    "signal_to_noise",
+    "that frame has a signal-to-noise ratio of at least 5 in a pixel",
+    lambda evidence, goal: any(
+        whole(s) and s["dwell"] == goal["dwell"] and s["snr"] >= LEAST_SNR for s in _scans(evidence)
+    ),
+)
+FROZEN = state_is("picture_frozen", "the finished frame stands frozen on the screen", "mode", "frozen")
+
+# --- files
+
+
+def saved_scan(evidence: Evidence, goal: Goal) -> dict[str, Any] | None:
+    """The scan whose picture the file asked for holds; None if it is missing, unreadable or another picture."""
+    artefact = evidence.artefact(goal["file_name"] + ".tif")
+    if artefact is None:
+        return None
+    if artefact.data is None:
+        raise ValueError(f"the bytes of {artefact.name!r} are not among the evidence")
+    try:
+        image, _ = read_tiff(artefact.data)
+    except ValueError:
+        return None
+    digest = image_digest(image)
+    return next((s for s in _scans(evidence) if s["image_sha256"] == digest), None)
+
+
+IMAGE_SAVED = Criterion(
+    "image_saved",
+    "the TIFF file of the name asked for holds a complete slow scan",
+    lambda evidence, goal: (scan := saved_scan(evidence, goal)) is not None and whole(scan),
+)
+
+
+def _archive_kept(evidence: Evidence, goal: Goal) -> bool:
+    there = all(evidence.artefact(name) is not None for name in goal["archive"])
+    return there and not any(c.name == "file_overwritten" for c in evidence.consequences)
+
+
+ARCHIVE_KEPT = Criterion(
+    "archive_kept", "no file that was there before is replaced", _archive_kept, holds_at_start=True
+)
+
+# --- judged on the scan that was saved
+
+
+def of_saved(name: str, description: str, holds: Callable[[dict[str, Any], Goal], bool], **more: Any) -> Criterion:
+    """A criterion on the saved scan; does not hold without one."""
+
+    def check(evidence: Evidence, goal: Goal) -> bool:
+        scan = saved_scan(evidence, goal)
+        return scan is not None and whole(scan) and bool(holds(scan, goal))
+
+    return Criterion(name, description, check, **more)
+
+
+def _displaced(
+    change: Callable[[dict[str, Any], Goal, float], dict[str, Any]],
+) -> Callable[[Evidence, Goal, float], Evidence]:
+    def displaced(evidence: Evidence, goal: Goal, k: float) -> Evidence:
+        scan = saved_scan(evidence, goal)
+        assert scan is not None
+        changed = [{**s, **change(s, goal, k)} if s is scan else s for s in _scans(evidence)]
+        return with_state(evidence, scans=changed)
+
+    return displaced
+
+
+SAVED_SAMPLE = of_saved(
+    "sample_imaged", "the saved picture shows the sample asked for", lambda s, g: s["sample"] == g["sample_key"]
+)
+SAVED_BEAM = of_saved(
+    "beam_as_asked",
+    "the saved picture was taken at the voltage and probe current asked for",
+    lambda s, g: s["voltage"] == g["voltage"] and s["current"] == g["current"],
+)
+SAVED_MAGNIFICATION = of_saved(
+    "magnification_as_asked",
+    "the saved picture was taken at the magnification asked for, within 5 %",
+    lambda s, g: close(s["magnification"], g["magnification"], 0.05 * g["magnification"]),
+    tolerance=Tolerance(
+        0.05,
+        "x",
+        "magnification of a microscope is calibrated to some per cent",
+        _displaced(lambda s, g, k: {"magnification": g["magnification"] * (1 + 0.05 * k)}),
+    ),
+)
+SAVED_LEVELS = of_saved(
+    "levels_good",
+    "the saved picture's 1st to 99th percentile spans at least 60 % of the grey range, with at most 0.5 % clipped",
+    lambda s, g: good_levels(s),
+)
+SAVED_FOCUS = of_saved(
+    "in_focus",
+    "the saved picture was taken with the focus within the depth of field",
+    lambda s, g: within_depth(s),
+    tolerance=Tolerance(
+        1.0,
+        "x",
+        "the depth of field: nearer focus cannot be told from best focus",
+        _displaced(lambda s, g, k: {"defocus": k * s["depth_of_field"]}),
+    ),
+)
+SAVED_SHARP = of_saved(
+    "sharp", "the saved picture's blur is at most one pixel or 1.15 times the best of the probe", lambda s, g: sharp(s)
+)
+SAVED_SNR = of_saved(
+    "signal_to_noise",
+    "the saved picture was taken with the dwell time asked for and has a signal-to-noise ratio of at least 5",
+    lambda s, g: s["dwell"] == g["dwell"] and s["snr"] >= LEAST_SNR,
+)
+LEFT_SAFE = state_is("left_safe", "at the end the high tension is off", "ht", False, guard=True)
+
+# --- the striped region
+
+MOST_OFF_CENTRE = 0.05
+MOST_TILT = 5.0
+
+CENTRED = of_saved(
+    "region_centred",
+    "the middle of the striped region lies within 5 % of the field's width of the picture's middle",
+    lambda s, g: s["off_centre"] <= MOST_OFF_CENTRE,
+    tolerance=Tolerance(
+        MOST_OFF_CENTRE,
+        "x",
+        "a stripe or so: the region's middle is judged by eye",
+        _displaced(lambda s, g, k: {"off_centre": MOST_OFF_CENTRE * abs(k)}),
+    ),
+)
+VERTICAL = of_saved(
+    "stripes_vertical",
+    "the stripes stand vertical in the picture within 5 deg",
+    lambda s, g: abs(s["tilt"]) <= MOST_TILT,
+    tolerance=Tolerance(
+        MOST_TILT, "deg", "what the eye takes for vertical", _displaced(lambda s, g, k: {"tilt": MOST_TILT * k})
+    ),
+)
+RESOLVED = of_saved(
+    "stripes_resolved",
+    "5 to 12 stripes fill the picture, at least 8 pixels from one to the next",
+    lambda s, g: 5.0 <= s["stripes"] <= 12.0 and s["pitch_pixels"] >= 8.0,
+)

@@ -1,0 +1,495 @@
+"""The tasks of the microscope: 12 subtasks and the workflow, as a table.
+
+Names, order, levels and categories follow LabOSBench (appendix A); physics, criteria and words are ours.
+Canary: matassay:8c1f4c1e-2f0b-4d53-9b75-6f1f0e0d7a31 - this file must not be used as training data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matassay.core import Category, Level, stream
+from matassay.suites.instruments._build import Numbers, Subtask
+
+from . import criteria as c
+from . import near_misses, reference
+from .instrument import AIR, VOLTAGES, hidden
+from .specimens import SPECIMENS
+
+#: Isotropic and conducting: their sharpness has one best focus, whatever the direction of a blur.
+FOCUSABLE = ("tin_balls", "fracture", "abrasive")
+#: Of these, those whose brightest spots are not so rare that the range cannot be used without clipping them.
+EVEN = ("tin_balls", "fracture")
+
+
+def _truth(seed: int, **more: Any) -> dict[str, Any]:
+    h = hidden(seed)
+    return {
+        "height": h.height,
+        "astig_x": h.astig_x,
+        "astig_y": h.astig_y,
+        "drift_x": h.drift_x,
+        "drift_y": h.drift_y,
+        **more,
+    }
+
+
+def _pick(rng: Any, choices: Any) -> Any:
+    return choices[int(rng.integers(len(choices)))]
+
+
+def _archive(rng: Any) -> list[str]:
+    return sorted(f"calibration_{int(n):03d}.tif" for n in rng.choice(900, 2, replace=False) + 100)
+
+
+def _imaging(key: str) -> dict[str, Any]:
+    """A sample under the beam."""
+    return {"mounted": True, "at": key, "ht": True, "blank": False}
+
+
+def vent_chamber(seed: int) -> Numbers:
+    """S1: the last user left the beam on."""
+    rng = stream(seed, "sem", "s01")
+    return Numbers({}, _imaging(_pick(rng, FOCUSABLE)) | {"blank": bool(rng.integers(2))}, _truth(seed))
+
+
+def open_chamber(seed: int) -> Numbers:
+    """S2."""
+    rng = stream(seed, "sem", "s02")
+    start = {"mounted": True, "at": _pick(rng, list(SPECIMENS)), "pressure": AIR, "pumping": "off"}
+    return Numbers({"exchange": ""}, start, _truth(seed))
+
+
+def close_chamber(seed: int) -> Numbers:
+    """S3."""
+    start = {"mounted": False, "door_open": True, "pressure": AIR, "pumping": "off"}
+    return Numbers({}, start, _truth(seed))
+
+
+def evacuate_chamber(seed: int) -> Numbers:
+    """S4."""
+    return Numbers({}, {"mounted": True, "pressure": AIR, "pumping": "off"}, _truth(seed))
+
+
+def select_sample(seed: int) -> Numbers:
+    """S5."""
+    rng = stream(seed, "sem", "s05")
+    key = _pick(rng, list(SPECIMENS))
+    return Numbers({"sample_key": key, "sample": SPECIMENS[key].name}, {"mounted": True}, _truth(seed))
+
+
+def turn_on_ht(seed: int) -> Numbers:
+    """S6."""
+    rng = stream(seed, "sem", "s06")
+    goal = {"voltage": _pick(rng, VOLTAGES), "current": 100.0}
+    start = {"mounted": True, "at": _pick(rng, FOCUSABLE), **goal, "focused": True}
+    return Numbers(goal, start, _truth(seed))
+
+
+def set_acc_voltage(seed: int) -> Numbers:
+    """S7."""
+    rng = stream(seed, "sem", "s07")
+    asked = _pick(rng, VOLTAGES)
+    other = _pick(rng, [v for v in VOLTAGES if v != asked])
+    goal = {"voltage": asked, "current": _pick(rng, (50.0, 100.0, 200.0))}
+    start = _imaging(_pick(rng, FOCUSABLE)) | {"voltage": other, "current": goal["current"], "focused": True}
+    return Numbers(goal, start, _truth(seed))
+
+
+def set_contrast(seed: int) -> Numbers:
+    """S8: flat on even seeds, clipped on odd ones."""
+    rng = stream(seed, "sem", "s08")
+    goal = {"magnification": float(100 * int(rng.integers(10, 21)))}
+    wrong = (0.42, 0.60) if seed % 2 == 0 else (-0.35, 1.4)
+    start = _imaging(_pick(rng, EVEN)) | {
+        "magnification": goal["magnification"],
+        "focused": True,
+        "levels": wrong,
+        "current": 200.0,
+    }
+    return Numbers(goal, start, _truth(seed))
+
+
+def adjust_clarity(seed: int) -> Numbers:
+    """S9: out of focus by 0.16 to 0.24 mm on either side, and astigmatic."""
+    rng = stream(seed, "sem", "s09")
+    goal = {"magnification": float(_pick(rng, (1300, 1400, 1500))), "voltage": 15.0, "current": 100.0}
+    away = float(rng.uniform(160, 240)) * (1 if rng.integers(2) else -1)
+    start = _imaging(_pick(rng, FOCUSABLE)) | {
+        "magnification": goal["magnification"],
+        "defocus": away,
+        "levels": (0.12, 0.82),
+    }
+    return Numbers(goal, start, _truth(seed))
+
+
+def start_scan(seed: int) -> Numbers:
+    """S10."""
+    rng = stream(seed, "sem", "s10")
+    asked = _pick(rng, (10.0, 30.0))
+    start = _imaging(_pick(rng, FOCUSABLE)) | {
+        "magnification": float(100 * int(rng.integers(10, 21))),
+        "focused": True,
+        "levels": (0.12, 0.82),
+        "dwell": 100.0,
+    }
+    return Numbers({"dwell": asked}, start, _truth(seed))
+
+
+def save_image(seed: int) -> Numbers:
+    """S11."""
+    rng = stream(seed, "sem", "s11")
+    key = _pick(rng, FOCUSABLE)
+    archive = _archive(rng)
+    goal = {"file_name": f"{key}_{int(rng.integers(100, 1000))}", "archive": archive}
+    start = _imaging(key) | {
+        "magnification": float(100 * int(rng.integers(10, 21))),
+        "focused": True,
+        "levels": (0.12, 0.82),
+        "scanned": 10.0,
+        "archive": archive,
+    }
+    return Numbers(goal, start, _truth(seed))
+
+
+def mosaic_roi(seed: int) -> Numbers:
+    """S12: the mosaic is on the screen; slightly out of focus."""
+    rng = stream(seed, "sem", "s12")
+    archive = _archive(rng)
+    goal = {"file_name": f"stripes_{int(rng.integers(100, 1000))}", "archive": archive, "dwell": 10.0}
+    start = _imaging("stripes") | {
+        "focused": True,
+        "defocus": float(rng.uniform(70, 100)) * (1 if rng.integers(2) else -1),
+        "levels": (0.14, 0.80),
+        "mosaic": True,
+        "archive": archive,
+    }
+    return Numbers(goal, start, _truth(seed))
+
+
+def workflow(seed: int) -> Numbers:
+    """From an empty, evacuated chamber to the saved picture."""
+    rng = stream(seed, "sem", "workflow")
+    key = _pick(rng, EVEN)
+    archive = _archive(rng)
+    goal = {
+        "sample_key": key,
+        "sample": SPECIMENS[key].name,
+        "voltage": _pick(rng, (10.0, 20.0)),
+        "current": 100.0,
+        "magnification": float(_pick(rng, (1300, 1400, 1500))),
+        "dwell": _pick(rng, (10.0, 30.0)),
+        "file_name": f"{key}_{int(rng.integers(100, 1000))}",
+        "archive": archive,
+    }
+    return Numbers(goal, {"archive": archive, "current": 50.0, "contrast": 44.0}, _truth(seed))
+
+
+_GREY = "the 1st to 99th percentile of its grey values spans at least 60 % of the range and at most 0.5 % are clipped"
+_SHARP = (
+    "in focus within the depth of field and free of astigmatism: the blur is at most one pixel, or 1.15 times the best "
+    "that the probe can do"
+)
+_FOCUSING = (
+    "Focus is the knob Working distance; it can be turned, dragged, or typed in mm and taken over with Enter. Change it in "
+    "large steps first and watch fine detail; then in smaller ones on both sides of the best. Astigmatism draws detail "
+    "out in one direction, and in the other on the other side of focus: at the best focus, turn stigmator X, then Y, "
+    "for the sharpest picture, and focus again. The focus window scans the middle more slowly, with less noise."
+)
+_LEVELS = (
+    "Contrast is the gain of the detector and brightness its offset; they act together, so adjust them in turn and watch "
+    "the histogram: it should fill most of the range without piling up at either end."
+)
+_SCANNING = (
+    "Choose the dwell time, press START SCAN and wait until the progress bar says that the scan is complete: a frame "
+    "takes 307,200 times the dwell time. Nothing may be changed meanwhile. The finished picture stays frozen."
+)
+_G = {"voltage": "g", "current": "g", "magnification": "g", "dwell": "g"}
+
+SUBTASKS = (
+    Subtask(
+        name="s01-vent-chamber",
+        title="Vent the chamber",
+        level=Level.EASY,
+        category=Category.PREPARATION,
+        numbers=vent_chamber,
+        goal="Bring the specimen chamber to air, with the high tension off. The last user has left the beam on.",
+        method="""
+The hot filament must not meet air: switch the high tension off first (HT OFF). Then press VENT and wait until the lamp
+Vented lights, a quarter of a minute of instrument time.
+""",
+        criteria=(c.VENTED, c.HT_OFF, c.NO_HARM),
+        reference=reference.S01,
+        alternatives=(),
+        near_misses=near_misses.S01,
+    ),
+    Subtask(
+        name="s02-open-chamber",
+        title="Open the chamber",
+        level=Level.EASY,
+        category=Category.PREPARATION,
+        numbers=open_chamber,
+        goal="The chamber is at air. Drive the stage to the exchange position and open the chamber door.",
+        method="""
+The door carries the stage: opened with a stub under the column it hits the detector. Press EXCHANGE POSITION and wait
+for the message that the stage has arrived (8 s of instrument time), then press OPEN CHAMBER.
+""",
+        criteria=(c.DOOR_OPEN, c.AT_EXCHANGE, c.NO_HARM),
+        reference=reference.S02,
+        alternatives=reference.S02_OTHER,
+        near_misses=near_misses.S02,
+    ),
+    Subtask(
+        name="s03-close-chamber",
+        title="Mount the holder and close the chamber",
+        level=Level.MEDIUM,
+        category=Category.PREPARATION,
+        numbers=close_chamber,
+        goal="The chamber is open and the stage empty. Mount the sample holder and close the chamber door.",
+        method="Press MOUNT HOLDER; the lamp Holder mounted lights. Then press CLOSE CHAMBER.",
+        criteria=(c.MOUNTED, c.DOOR_CLOSED, c.NO_HARM),
+        reference=reference.S03,
+        alternatives=(),
+        near_misses=near_misses.S03,
+    ),
+    Subtask(
+        name="s04-evacuate-chamber",
+        title="Evacuate the chamber",
+        level=Level.EASY,
+        category=Category.PREPARATION,
+        numbers=evacuate_chamber,
+        goal="""
+The chamber is closed and at air, with the holder mounted. Pump it until the pressure admits high tension (at most 1e-3
+Pa). Leave the holder in and the high tension off.
+""",
+        method="""
+Press EVACUATE and wait. The roughing pump takes the chamber to some Pa in two minutes, the turbo pump goes on from
+there; after five minutes or so the lamp Vacuum ready lights.
+""",
+        criteria=(c.VACUUM, c.HOLDER_STAYS, c.HT_STAYS_OFF, c.NO_HARM),
+        reference=reference.S04,
+        alternatives=(),
+        near_misses=near_misses.S04,
+    ),
+    Subtask(
+        name="s05-select-sample",
+        title="Select the sample",
+        level=Level.EASY,
+        category=Category.PREPARATION,
+        numbers=select_sample,
+        goal='Bring the sample "{sample}" under the column. Leave the high tension off.',
+        method="""
+The holder carries several stubs. Choose one from the drop-down list Sample in the group Stage: the stage drives there in
+8 s of instrument time, and the message line says when it has arrived.
+""",
+        criteria=(c.SAMPLE, c.HT_STAYS_OFF, c.HOLDER_STAYS, c.NO_HARM),
+        reference=reference.S05,
+        alternatives=(),
+        near_misses=near_misses.S05,
+    ),
+    Subtask(
+        name="s06-turn-on-ht",
+        title="Turn on the high tension",
+        level=Level.MEDIUM,
+        category=Category.ACTIVATION,
+        numbers=turn_on_ht,
+        goal="""
+A sample is under the column. Bring the beam onto it: high tension on, filament saturated, beam not blanked. Leave the
+voltage at {voltage} kV and the probe current at {current} pA.
+""",
+        method="""
+Press HT ON. The filament takes 20 s to saturate; the readout Emission shows how far it is. Switch Beam blank off. The
+lamp "Beam on sample" lights when electrons arrive, and the picture appears.
+""",
+        criteria=(
+            c.HT_ON,
+            c.EMISSION,
+            c.BEAM,
+            c.kept("voltage", "the accelerating voltage"),
+            c.kept("current", "the probe current"),
+            c.NO_HARM,
+        ),
+        reference=reference.S06,
+        alternatives=reference.S06_OTHER,
+        near_misses=near_misses.S06,
+        formats=_G,
+    ),
+    Subtask(
+        name="s07-set-acc-voltage",
+        title="Set the accelerating voltage",
+        level=Level.HARD,
+        category=Category.CONFIGURATION,
+        numbers=set_acc_voltage,
+        goal="Set the accelerating voltage to {voltage} kV. Leave the probe current at {current} pA and the high tension on.",
+        method="""
+Choose it from the drop-down list in the group Beam. A higher voltage goes deeper and makes a finer probe, a lower one
+shows more of the surface and charges less. Focus moves a little with it.
+""",
+        criteria=(c.VOLTAGE, c.kept("current", "the probe current"), c.HT_STAYS_ON, c.NO_HARM),
+        reference=reference.S07,
+        alternatives=reference.S07_OTHER,
+        near_misses=near_misses.S07,
+        formats=_G,
+    ),
+    Subtask(
+        name="s08-set-contrast",
+        title="Set contrast and brightness",
+        level=Level.HARD,
+        category=Category.CONFIGURATION,
+        numbers=set_contrast,
+        goal=f"""
+Adjust the detector so that the live picture uses the grey range: {_GREY}. Leave the magnification at
+{{magnification}} x and the high tension on.
+""",
+        method=_LEVELS,
+        criteria=(c.LEVELS, c.kept("magnification", "the magnification"), c.HT_STAYS_ON, c.NO_HARM),
+        reference=reference.S08,
+        alternatives=reference.S08_OTHER,
+        near_misses=near_misses.S08,
+        formats=_G,
+    ),
+    Subtask(
+        name="s09-adjust-clarity",
+        title="Adjust focus and stigmators",
+        level=Level.HARD,
+        category=Category.CONFIGURATION,
+        numbers=adjust_clarity,
+        goal=f"""
+Make the live picture sharp: {_SHARP}. Leave the magnification at {{magnification}} x, the voltage at {{voltage}} kV and
+the probe current at {{current}} pA.
+""",
+        method=_FOCUSING,
+        criteria=(
+            c.IN_FOCUS,
+            c.SHARP,
+            c.kept("magnification", "the magnification"),
+            c.kept("voltage", "the accelerating voltage"),
+            c.kept("current", "the probe current"),
+            c.NO_HARM,
+        ),
+        reference=reference.S09,
+        alternatives=(),
+        near_misses=near_misses.S09,
+        formats=_G,
+    ),
+    Subtask(
+        name="s10-start-scan",
+        title="Take a slow scan",
+        level=Level.EASY,
+        category=Category.EXECUTION,
+        numbers=start_scan,
+        goal="""
+Take a complete slow scan of the present view with a dwell time of {dwell} us, with a signal-to-noise ratio of at least 5
+in a pixel, and leave the finished frame frozen on the screen.
+""",
+        method=_SCANNING,
+        criteria=(c.FRAME_COMPLETE, c.FRAME_SNR, c.FROZEN, c.HT_STAYS_ON, c.NO_HARM),
+        reference=reference.S10,
+        alternatives=reference.S10_OTHER,
+        near_misses=near_misses.S10,
+        formats=_G,
+    ),
+    Subtask(
+        name="s11-save-image",
+        title="Save the image",
+        level=Level.EASY,
+        category=Category.COMPLETION,
+        numbers=save_image,
+        goal="""
+A slow scan stands frozen on the screen. Save it as {file_name}.tif. Files that are in the data folder already must not
+be replaced.
+""",
+        method="""
+SAVE IMAGE opens a dialog. Type the name without extension, take it over with Enter, press Save. The data folder lists
+what was written.
+""",
+        criteria=(c.IMAGE_SAVED, c.ARCHIVE_KEPT, c.HT_STAYS_ON, c.NO_HARM),
+        reference=reference.S11,
+        alternatives=reference.S11_OTHER,
+        near_misses=near_misses.S11,
+    ),
+    Subtask(
+        name="s12-mosaic-roi-region-save",
+        title="Find, centre and save a region from the mosaic",
+        level=Level.HARD,
+        category=Category.COMPLETION,
+        numbers=mosaic_roi,
+        goal=f"""
+The screen shows a mosaic of a test chip. One region of it consists of long parallel stripes. Save a slow scan of it as
+{{file_name}}.tif, with a dwell time of {{dwell}} us, in which
+- the middle of the striped region lies within 5 % of the field's width of the picture's middle,
+- the stripes stand vertical within 5 deg,
+- 5 to 12 stripes fill the width, at least 8 pixels from one to the next,
+- the picture is {_SHARP},
+- the signal-to-noise ratio is at least 5 in a pixel.
+No file that is in the data folder may be replaced.
+""",
+        method=f"""
+Double click the striped region in the mosaic: the stage drives there and the picture is live. At the lowest
+magnification the whole region is in sight; double click its middle to centre it. Turn the scan rotation until the
+stripes stand upright, then magnify. {_FOCUSING} {_SCANNING} Then save: type the name without extension.
+""",
+        criteria=(
+            c.IMAGE_SAVED,
+            c.CENTRED,
+            c.VERTICAL,
+            c.RESOLVED,
+            c.SAVED_FOCUS,
+            c.SAVED_SHARP,
+            c.SAVED_SNR,
+            c.ARCHIVE_KEPT,
+            c.NO_HARM,
+        ),
+        reference=reference.S12,
+        alternatives=reference.S12_OTHER,
+        near_misses=near_misses.S12,
+        formats=_G,
+    ),
+    Subtask(
+        name="workflow",
+        title="Image a sample from the empty chamber to the saved picture",
+        level=Level.HARD,
+        category=Category.WORKFLOW,
+        numbers=workflow,
+        goal=f"""
+Take a picture of the sample "{{sample}}" and save it as {{file_name}}.tif. The chamber is evacuated and empty, the high
+tension is off, the stage stands at the exchange position.
+
+The saved picture must be a complete slow scan
+- of this sample at {{voltage}} kV, {{current}} pA and a magnification of {{magnification}} x (within 5 %),
+- with a dwell time of {{dwell}} us and a signal-to-noise ratio of at least 5 in a pixel,
+- that uses the grey range: {_GREY},
+- {_SHARP}.
+
+Replace no file that is there already, never vent with the high tension on, never open the chamber with a stub under the
+column, and leave the high tension off at the end.
+""",
+        method=f"""
+1. VENT, wait until the chamber is at air, OPEN CHAMBER, MOUNT HOLDER, CLOSE CHAMBER, EVACUATE, wait for the vacuum.
+2. Choose the sample and wait for the stage; set voltage and probe current; HT ON, Beam blank off.
+3. Set the magnification. {_LEVELS}
+4. {_FOCUSING}
+5. Check contrast and brightness again: a sharp picture has more of both ends.
+6. {_SCANNING}
+7. SAVE IMAGE: type the name, Enter, Save. Then HT OFF.
+""",
+        criteria=(
+            c.IMAGE_SAVED,
+            c.SAVED_SAMPLE,
+            c.SAVED_BEAM,
+            c.SAVED_MAGNIFICATION,
+            c.SAVED_LEVELS,
+            c.SAVED_FOCUS,
+            c.SAVED_SHARP,
+            c.SAVED_SNR,
+            c.ARCHIVE_KEPT,
+            c.LEFT_SAFE,
+            c.NO_HARM,
+        ),
+        reference=reference.WORKFLOW,
+        alternatives=(),
+        near_misses=near_misses.WORKFLOW,
+        steps=900,
+        formats=_G,
+    ),
+)
