@@ -241,7 +241,11 @@ async def test_looking_closer(world: BrowserWorld) -> None:
     assert Image.open(io.BytesIO(plain)).size == SCREEN
     await act(world, "zoom", region=[100, 100, 300, 200])
     closer = Image.open(io.BytesIO((await world.observe()).image))
-    assert closer.size == (1366, 683)
+    assert closer.size == SCREEN
+    assert {closer.getpixel((x, y)) for x in (0, 1365) for y in (0, 41, 726, 767)} == {(128, 128, 128)}
+    assert closer.getpixel((683, 42)) != (128, 128, 128)
+    await act(world, "zoom", region=[0, 0, 8, 768])
+    assert Image.open(io.BytesIO((await world.observe()).image)).size == SCREEN
     await act(world, "zoom", region=[0, 0, *SCREEN])
     whole = Image.open(io.BytesIO((await world.observe()).image)).convert("RGB")
     assert whole.tobytes() == Image.open(io.BytesIO(plain)).convert("RGB").tobytes()
@@ -526,6 +530,31 @@ async def test_a_dead_browser_is_an_environment_failure() -> None:
     fresh = probe()
     await fresh.start()
     await fresh.close()
+
+
+async def test_a_dead_driver_is_an_environment_failure() -> None:
+    world = probe()
+    await world.start()
+    (driver,) = (pid for pid in family(os.getpid()) if b"run-driver" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    os.kill(driver, signal.SIGKILL)
+    with pytest.raises(EnvironmentFailure):
+        await act_until_it_breaks(world)
+    await world.close()
+    for _ in range(2):
+        fresh = probe()
+        await fresh.start()
+        await fresh.close()
+
+
+async def test_a_driver_that_dies_between_two_episodes_is_replaced() -> None:
+    for _ in range(2):
+        world = probe()
+        await world.start()
+        await world.close()
+        (driver,) = (pid for pid in family(os.getpid()) if b"run-driver" in Path(f"/proc/{pid}/cmdline").read_bytes())
+        os.kill(driver, signal.SIGKILL)
+    await world.start()
+    await world.close()
 
 
 async def test_what_cannot_start_says_why() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from matassay.core import ACTIONS, SCREEN, Attempt, MatAssayError, Policy, Scenario, Task, stream
+from matassay.core import ACTIONS, MIN_REGION, SCREEN, Attempt, MatAssayError, Policy, Scenario, Task, stream
 
 PolicyFactory = Callable[[Task, Scenario, int], Policy]
 """Makes the policy of a task, a scenario and a seed."""
@@ -93,9 +93,13 @@ def _point(rng: np.random.Generator, kind: str) -> list[int]:
 
 
 def _region(rng: np.random.Generator, kind: str) -> list[int]:
-    x0, x1 = sorted(int(v) for v in rng.choice(SCREEN[0] + 1, 2, replace=False))
-    y0, y1 = sorted(int(v) for v in rng.choice(SCREEN[1] + 1, 2, replace=False))
+    (x0, x1), (y0, y1) = (_side(rng, length) for length in SCREEN)
     return [x0, y0, x1, y1]
+
+
+def _side(rng: np.random.Generator, length: int) -> tuple[int, int]:
+    start = int(rng.integers(length - MIN_REGION + 1))
+    return start, int(rng.integers(start + MIN_REGION, length + 1))
 
 
 def _text(rng: np.random.Generator, kind: str) -> str:

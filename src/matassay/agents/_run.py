@@ -15,6 +15,7 @@ from matassay.core import (
     StepLimitReached,
     Task,
     Verdict,
+    plain_text,
 )
 
 from ._policies import PolicyFactory
@@ -97,5 +98,5 @@ async def run_episode(
 
 def describe(error: BaseException) -> str:
     """An error as one bounded line for a result: of a long text, its beginning and its end."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
+    text = " ".join(plain_text(f"{type(error).__name__}: {error}").split())
     return text if len(text) <= 500 else f"{text[:150]} ... {text[-340:]}"

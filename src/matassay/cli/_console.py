@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Width of tables that go into a file or a pipe, where nothing may be cut off.
 WIDE = 240
+
+#: In terminals narrower than this, tables leave out what all ids begin with.
+NARROW = 120
 
 
 class Format(StrEnum):
@@ -40,6 +43,11 @@ class Out:
 
             self._console = Console(file=self._stream, width=None if self._stream.isatty() else WIDE, highlight=False)
         return self._console
+
+    @property
+    def narrow(self) -> bool:
+        """Whether tables must save room."""
+        return self.console.width < NARROW
 
     def table(self, *parts: RenderableType) -> None:
         """Print tables and words."""
@@ -91,6 +99,17 @@ def stderr_console() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun: ``1 task``, ``2 tasks``."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def shortened(ids: Sequence[str]) -> tuple[str, list[str]]:
+    """What all ids begin with, up to a part of them, and the rest of each."""
+    common = os.path.commonpath([id.rpartition("/")[0] for id in ids]) if ids else ""
+    return common, [id.removeprefix(common).removeprefix("/") for id in ids]
 
 
 def say(*lines: str) -> None:

@@ -8,7 +8,9 @@ import typer
 
 from matassay.core import SCHEMA_VERSION, Task, select_tasks
 
-from ._console import Format, claim_stdout
+from ._console import Format, claim_stdout, counted, shortened
+
+COLUMNS = ("id", "title", "span", "level", "category", "guidance", "steps", "revision")
 
 
 def list_tasks(
@@ -26,14 +28,20 @@ def list_tasks(
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("id", "title", "span", "level", "category", "guidance", "steps", "revision"):
-            table.add_column(name, justify="right" if name in ("steps", "revision") else "left", overflow="fold")
-        for t in tasks:
-            cells = (t.id, t.title, t.span, t.level, t.category, ", ".join(t.guidances), t.step_limit, t.revision)
-            table.add_row(*(escape(str(c)) for c in cells))
+        # Where the terminal is narrow, what can be told from the rest is left out, so that no word is broken.
+        common, ids = shortened([t.id for t in tasks]) if out.narrow else ("", [t.id for t in tasks])
+        table = Table(box=None, pad_edge=False, header_style="bold", title=escape(f"{common}/") if common else None)
+        table.title_justify, table.title_style = "left", ""
+        columns = [c for c in COLUMNS if c != "title" or not out.narrow]
+        for name in columns:
+            right = name in ("steps", "revision")
+            table.add_column(name, justify="right" if right else "left", no_wrap=right or name == "id", overflow="fold")
+        for id, t in zip(ids, tasks, strict=True):
+            cells = (id, t.title, t.span, t.level, t.category, ", ".join(t.guidances), t.step_limit, t.revision)
+            named = dict(zip(COLUMNS, cells, strict=True))
+            table.add_row(*(escape(str(named[name])) for name in columns))
         out.table(table)
-        out.lines(f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}")
+        out.lines(counted(len(tasks), "task"))
 
 
 def row(task: Task) -> dict[str, object]:

@@ -57,6 +57,36 @@ def check_worlds(tasks: Sequence[Task], seed: int) -> None:
             world.prepare()  # while the engine is imported
 
 
+def check_model(model: str | None, *, alone: bool) -> None:
+    """Say at once that a provider's SDK or key is missing, where that is beyond doubt; the engine finds the rest.
+
+    Parameters
+    ----------
+    model : str, optional
+        The engine's name of the model.
+    alone : bool
+        Whether there are neither arguments nor an address that may replace the key.
+
+    Raises
+    ------
+    MatAssayError
+        If the model cannot be used.
+    """
+    provider, _, rest = (model or "").partition("/")
+    found = [(package, key) for package, key in PROVIDERS.items() if package.split("-")[0] == provider]
+    for package, key in found:
+        try:
+            version(package)
+        except PackageNotFoundError:
+            text = f"model {model!r} needs the Python package {package}: pip install {package}"
+            raise MatAssayError(text) from None
+        # A service of its own (`anthropic/bedrock/...`), another variable or a file `.env` may stand in for the key.
+        others = any(name.startswith((f"{provider.upper()}_", "INSPECT_")) for name in os.environ)
+        files = any((place / ".env").exists() for place in (Path.cwd(), *Path.cwd().parents))
+        if alone and "/" not in rest and not others and not files:
+            raise MatAssayError(f"model {model!r} needs a key: export {key}=...")
+
+
 def all_needs() -> Iterator[Need]:
     """Everything, in the order in which it should be mended."""
     yield _python()

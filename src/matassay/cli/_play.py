@@ -13,9 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from matassay.core import SCHEMA_VERSION, Guidance, MatAssayError, Scenario, Span, Task, World, all_tasks, select_tasks
+from matassay.core import (
+    SCHEMA_VERSION,
+    Guidance,
+    MatAssayError,
+    Scenario,
+    Span,
+    Task,
+    UnknownTask,
+    World,
+    all_tasks,
+    select_tasks,
+)
 
 from ._console import Format, claim_stdout, say
+from ._places import check_port, folder_named, log_folder
 from ._run import new_folder, verdict
 
 if TYPE_CHECKING:
@@ -35,7 +47,8 @@ def play(
     seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
     guidance: Annotated[Guidance, typer.Option(help="Which instruction.")] = Guidance.FULL,
     log_dir: Annotated[
-        Path | None, typer.Option(metavar="D", help="Folder for the log.  [default: logs/<date-time>-human]")
+        Path | None,
+        typer.Option(metavar="D", parser=folder_named, help="Folder for the log.  [default: logs/<date-time>-human]"),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 0,
     speed: Annotated[
@@ -55,6 +68,8 @@ def play(
         from matassay.worlds.browser import BrowserWorld, find_browser
 
         find_browser()
+        if port:
+            check_port("127.0.0.1", port)
         say("Starting the instrument ...")
         from matassay import evals
 
@@ -71,10 +86,10 @@ def play(
         async def attend(session: HumanSession) -> None:
             await _attend(session, chosen, speed, show=show)
 
-        folder.mkdir(parents=True, exist_ok=True)
-        result = evals.play(
-            chosen, seed, log_dir=folder, attend=attend, guidance=guidance, open_world=open_world
-        )  # fmt: skip
+        with log_folder(folder):
+            result = evals.play(
+                chosen, seed, log_dir=folder, attend=attend, guidance=guidance, open_world=open_world
+            )  # fmt: skip
         page = write_folder_replay(folder, folder / "replay.html")
         if format is Format.JSON:
             row = {
@@ -102,6 +117,9 @@ def choose(instrument: str, task: str | None) -> Task:
     MatAssayError
         If there is none, or several.
     """
+    known = {t.group: f"{t.suite}/{t.group}" for t in all_tasks()}
+    if instrument not in known and "/" not in instrument:
+        raise UnknownTask(f"no instrument is called {instrument!r}; there are: {', '.join(sorted(known))}")
     prefixes = sorted({f"{t.suite}/{t.group}" for t in all_tasks() if t.group == instrument}) or [instrument]
     if task is not None:
         prefixes = [f"{p}/{task}" for p in prefixes]
@@ -124,7 +142,8 @@ async def _attend(session: HumanSession, task: Task, speed: float, *, show: bool
         say("Open this address in a web browser on this machine.")
     pace = "as on the wall" if speed == 1 else f"{speed:g} times as fast as on the wall"
     say(f"Time runs {pace} (what the instruction says of waiting holds for agents; --speed sets yours).")
-    say("Press Enter here (or Ctrl-C) when you are done: that grades what you leave.")
+    how = "Press Enter here (or Ctrl-C)" if sys.stdin.isatty() else "Press Ctrl-C here"
+    say(f"{how} when you are done: that grades what you leave.")
     done = asyncio.Event()
     with _told_to_stop(done):
         while not done.is_set():
@@ -145,13 +164,16 @@ async def _record(session: HumanSession, world: HumanWorld) -> None:
 
 @contextlib.contextmanager
 def _told_to_stop(done: asyncio.Event) -> Iterator[None]:
-    """Set the event on Enter, Ctrl-C or a request to terminate."""
+    """Set the event on Enter, Ctrl-D, Ctrl-C or a request to terminate.
+
+    Without a terminal a line does as well, but the end of the input does not: it may have ended before we began.
+    """
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def typed() -> None:
         loop.remove_reader(sys.stdin)
-        if sys.stdin.readline():  # nothing: the input has ended, and nobody will press Enter
+        if sys.stdin.readline() or sys.stdin.isatty():
             done.set()
 
     for number in before:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matassay.core import SCHEMA_VERSION, EpisodeResult, MatAssayError
+from matassay.core import SCHEMA_VERSION, EpisodeResult, MatAssayError, UnknownTask
 
-from ._console import Format, claim_stdout, say
+from ._console import Format, claim_stdout, counted, say
+from ._places import check_port
 
 if TYPE_CHECKING:
     from matassay.report import Summary
@@ -36,6 +37,9 @@ def report(
         from matassay.report.logs import read_settings
 
         results = [r for folder in logdir for r in evals.read_results(folder.resolve())]
+        if not results:
+            places = ", ".join(map(str, logdir))
+            raise MatAssayError(f"no finished episode in {places}; folders inside a folder are named themselves")
         settings = read_settings([folder.resolve() for folder in logdir])
         files = write_report(results, out or logdir[0], settings)
         summary = summarise(results, settings)
@@ -85,8 +89,17 @@ def regrade(
 
         paths = find_logs(log)
         if not paths:
-            raise MatAssayError(f"no logs in {', '.join(map(str, log))}")
-        pairs = [pair for path in paths for pair in evals.regrade(path)]
+            raise MatAssayError(f"no logs in {', '.join(map(str, log))}; folders inside a folder are named themselves")
+        pairs: list[tuple[EpisodeResult, EpisodeResult]] = []
+        left: dict[Path, str] = {}
+        for path in paths:
+            try:
+                pairs += evals.regrade(path)
+            except UnknownTask as error:
+                left[path] = f"{error}. It needs the suite, or the version of MatAssay, that has this task"
+            except MatAssayError as error:
+                left[path] = str(error).removeprefix(f"{path}: ")
+        graded = len(paths) - len(left)
         changed = [(old, new) for old, new in pairs if _judged(old) != _judged(new)]
         if format is Format.JSON:
             rows = [
@@ -98,12 +111,15 @@ def regrade(
                 }
                 for old, new in pairs
             ]
-            out.json({"schema_version": SCHEMA_VERSION, "logs": [str(p) for p in paths], "episodes": rows})
+            logs = {"logs": [str(p) for p in paths], "not_regraded": {str(p): why for p, why in left.items()}}
+            out.json({"schema_version": SCHEMA_VERSION, **logs, "episodes": rows})
         else:
             for old, new in changed:
                 out.lines(f"{new.id}  {new.guidance}, seed {new.seed}: {_short(old)} -> {_short(new)}")
-            out.lines(f"{len(pairs)} episodes of {len(paths)} logs graded again, {len(changed)} verdicts changed")
-        raise typer.Exit(2 if any(str(new.outcome) == "grader_error" for _, new in pairs) else 0)
+            what = f"{counted(len(pairs), 'episode')} of {counted(graded, 'log')} graded again"
+            out.lines(f"{what}, {counted(len(changed), 'verdict')} changed")
+        say(*(f"not graded again: {path}: {why}" for path, why in left.items()))
+        raise typer.Exit(2 if left or any(str(new.outcome) == "grader_error" for _, new in pairs) else 0)
 
 
 def _judged(r: EpisodeResult) -> dict[str, Any]:
@@ -198,6 +214,7 @@ def view(
     """Open Inspect's viewer with every message, tool call and token count; Ctrl-C ends it."""
     if not logdir.is_dir():
         raise MatAssayError(f"{logdir}: there is no such folder")
+    check_port(host, port)
     say(f"Viewer at http://{host}:{port} (Ctrl-C ends it)")
     argv = [sys.executable, "-m", "inspect_ai", "view", "start", "--log-dir", str(logdir)]
     argv += ["--host", host, "--port", str(port)]

@@ -13,8 +13,9 @@ import typer
 
 from matassay.core import SCHEMA_VERSION, EpisodeResult, Guidance, MatAssayError, Span, Task, select_tasks
 
-from ._console import Format, Out, claim_stdout, say, stderr_console
-from ._needs import check_worlds
+from ._console import Format, Out, claim_stdout, counted, say, shortened, stderr_console
+from ._needs import check_model, check_worlds
+from ._places import folder_named, log_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +67,9 @@ def run(
     log_dir: Annotated[
         Path | None,
         typer.Option(
-            metavar="D", help="Folder for logs; an existing one is gone on with.  [default: logs/<date-time>-<agent>]"
+            metavar="D",
+            parser=folder_named,
+            help="Folder for logs; an existing one is gone on with.  [default: logs/<date-time>-<agent>]",
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
@@ -102,26 +105,28 @@ def run(
             raise MatAssayError(f"no task{of} with {' or '.join(guidances)} guidance under {', '.join(prefix)}")
         which = [seed] if seed is not None else list(range(seeds or 1))
         folder = log_dir if log_dir is not None else new_folder(model or name)
-        check_worlds(tasks, which[0])
-        say(f"{len(planned) * len(which)} episodes of {len(tasks)} tasks, logs in {folder}")
-
-        results, unfinished = _episodes(
-            tasks,
-            total=len(planned) * len(which),
-            log_dir=folder,
-            agent=name,
-            model=model,
-            guidances=guidances,
-            seeds=which,
-            max_parallel=max_parallel or min(4, os.cpu_count() or 1),
-            step_limit=step_limit,
-            time_limit=time_limit,
-            token_limit=token_limit,
-            cost_limit=cost_limit,
-            model_args=model_args,
-            model_base_url=model_base_url,
-            internal_tools=False if function_tools else None,
-        )
+        check_model(model, alone=not model_args and model_base_url is None)
+        total = len(planned) * len(which)
+        with log_folder(folder):
+            check_worlds(tasks, which[0])
+            say(f"{counted(total, 'episode')} of {counted(len(tasks), 'task')}, logs in {folder}")
+            results, unfinished = _episodes(
+                tasks,
+                total=total,
+                log_dir=folder,
+                agent=name,
+                model=model,
+                guidances=guidances,
+                seeds=which,
+                max_parallel=max_parallel or min(4, os.cpu_count() or 1),
+                step_limit=step_limit,
+                time_limit=time_limit,
+                token_limit=token_limit,
+                cost_limit=cost_limit,
+                model_args=model_args,
+                model_base_url=model_base_url,
+                internal_tools=False if function_tools else None,
+            )
         files = _pages(folder, results)
         if format is Format.JSON:
             out.json(
@@ -215,7 +220,6 @@ def _episodes(tasks: Sequence[Task], *, total: int, **options: Any) -> tuple[lis
     say("Starting the engine ...")
     from matassay import evals
 
-    options["log_dir"].mkdir(parents=True, exist_ok=True)
     seen: list[EpisodeResult] = []
     with Reporter(total) as reporter:
 
@@ -224,10 +228,10 @@ def _episodes(tasks: Sequence[Task], *, total: int, **options: Any) -> tuple[lis
             reporter.finished(done, of, result)
 
         try:
-            return evals.run(tasks, progress=progress, **options), ""
+            return evals.run(tasks, progress=progress, resumed=reporter.resumed, **options), ""
         except evals.RunIncomplete as incomplete:
             n = len(incomplete.missing)
-            return list(incomplete.results), f"{n} of {total} episodes came to no end"
+            return list(incomplete.results), f"{n} of {counted(total, 'episode')} came to no end"
         except KeyboardInterrupt:
             return seen, "it was interrupted"
 
@@ -257,6 +261,12 @@ class Reporter:
         if self._bar is not None:
             self._bar.stop()
 
+    def resumed(self, done: int, of: int) -> None:
+        """Say what an earlier run has done already."""
+        self.console.print(f"{done} of {of} are finished already{', nothing to do' if done == of else ''}")
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=of)
+
     def finished(self, done: int, of: int, result: EpisodeResult) -> None:
         """Show a finished episode."""
         from rich.text import Text
@@ -275,7 +285,7 @@ def verdict(result: EpisodeResult) -> str:
     """How an episode ended, in a few words."""
     if result.success is None:
         return f"not graded ({str(result.outcome).replace('_', ' ')}: {_one_line(result.error)})"
-    steps = f"{result.steps} step{'' if result.steps == 1 else 's'}"
+    steps = counted(result.steps, "step")
     how = "" if str(result.outcome) == "scored" else f", {str(result.outcome).replace('_', ' ')}"
     return f"{'success' if result.success else 'no success'}, score {result.score:.2f}, {steps}{how}"
 
@@ -309,23 +319,24 @@ def _print(out: Out, results: Sequence[EpisodeResult], files: dict[str, Path]) -
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    # Where the terminal is narrow, the ids are folded: they are the longest, and nothing of the rest may be lost.
+    # Where the terminal is narrow, what all ids begin with stands above the table: no word is broken, nothing is lost.
+    common, ids = shortened([r.id for r in results]) if out.narrow else ("", [r.id for r in results])
     table.add_column("task", overflow="fold")
     for name in ("guidance", "seed", "outcome", "success", "score", "steps", "invalid"):
         right = name in ("seed", "score", "steps", "invalid")
         table.add_column(name, justify="right" if right else "left", no_wrap=True, min_width=len(name))
-    for r in results:
+    for name, r in zip(ids, results, strict=True):
         success = "-" if r.success is None else "[green]yes[/]" if r.success else "[red]no[/]"
         score = "-" if r.score is None else f"{r.score:.2f}"
         table.add_row(
-            escape(r.id), r.guidance, str(r.seed), str(r.outcome).replace("_", " "), success, score, str(r.steps),
+            escape(name), r.guidance, str(r.seed), str(r.outcome).replace("_", " "), success, score, str(r.steps),
             str(r.invalid_actions),
         )  # fmt: skip
     s = summary(results)
-    words = f"{s['scored']} of {s['attempted']} episodes graded"
+    words = f"{s['scored']} of {counted(len(results), 'episode')} graded"
     if s["scored"]:
         words += f": success rate {s['success_rate']:.1%}, mean score {s['mean_score']:.3f}, mean steps {s['mean_steps']:.1f}"
-    out.table(table, "", words, "")
+    out.table(*([escape(f"{common}/")] if common else []), table, "", words, "")
     out.lines(*(f"{what:<7} {path}" for what, path in files.items()))
 
 
@@ -333,6 +344,6 @@ def _complain(results: Sequence[EpisodeResult]) -> None:
     broken = [r for r in results if not r.outcome.graded]
     if broken:
         reasons = {_one_line(r.error): r for r in broken}
-        say("", f"{len(broken)} of {len(results)} episodes could not be graded:")
+        say("", f"{len(broken)} of {counted(len(results), 'episode')} could not be graded:")
         say(*(f"  {r.id}: {r.outcome}: {reason}" for reason, r in list(reasons.items())[:5]))
         say("`matassay doctor` says what may be missing. The same command with the same --log-dir tries them again.")

@@ -9,7 +9,7 @@ import typer
 
 from matassay.core import SCHEMA_VERSION, select_tasks
 
-from ._console import Format, claim_stdout, say, stderr_console
+from ._console import Format, claim_stdout, counted, say, stderr_console
 from ._needs import check_worlds
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def verify(
 
         chosen = select_checks(check)
         check_worlds(tasks, 0)
-        say(f"{len(chosen)} checks of {len(tasks)} tasks, {seeds} seeds")
+        say(f"{counted(len(chosen), 'check')} of {counted(len(tasks), 'task')}, {counted(seeds, 'seed')}")
         console = stderr_console()
         found = 0
 
@@ -55,5 +55,5 @@ def verify(
                 good = sum(r.passed for r in own)
                 out.lines(f"{'ok    ' if good == len(own) else 'FAILED'} {c.id:<4} {c.title:<55} {good} of {len(own)}")
             out.lines("", *(f"{r.task} seed {r.seed} {r.check} {CHECKS[r.check].title}: {r.detail}" for r in failed))
-            out.lines(f"{len(rows)} findings, {len(failed)} failed")
+            out.lines(f"{counted(len(rows), 'result')}, {len(failed)} failed")
         raise typer.Exit(1 if failed else 0)

@@ -1,6 +1,6 @@
 """The vocabulary of MatAssay: tasks, actions, observations, evidence, verdicts. Imports none of the other layers."""
 
-from ._action import ACTIONS, MAX_WAIT, SCREEN, Action, action_cost, parse_action
+from ._action import ACTIONS, MAX_WAIT, MIN_REGION, SCREEN, Action, action_cost, parse_action
 from ._clock import Agenda
 from ._episode import Episode, StepLimitReached, StepRecord, Turn
 from ._errors import EnvironmentFailure, GraderFailure, InvalidAction, MatAssayError, UnknownTask
@@ -10,9 +10,10 @@ from ._observation import AccessibleNode, Observation
 from ._outcome import Outcome
 from ._registry import Suite, all_tasks, find_task, select_tasks, suites
 from ._result import SCHEMA_VERSION, EpisodeResult
-from ._seeds import SALT_VARIABLE, derive, stream
+from ._seeds import SALT_VARIABLE, derive, split_digest, stream
 from ._state import Scalar, measures, scalars
 from ._task import Attempt, Category, Criterion, Goal, Guidance, Level, Scenario, Span, Task, Tolerance
+from ._text import plain_json, plain_text
 from ._units import UNITS, convert
 from ._verdict import Verdict, grade, grader_checksum, judge
 from ._world import Operator, Policy, World
@@ -20,6 +21,7 @@ from ._world import Operator, Policy, World
 __all__ = [
     "ACTIONS",
     "MAX_WAIT",
+    "MIN_REGION",
     "SALT_VARIABLE",
     "SCHEMA_VERSION",
     "SCREEN",
@@ -69,8 +71,11 @@ __all__ = [
     "judge",
     "measures",
     "parse_action",
+    "plain_json",
+    "plain_text",
     "scalars",
     "select_tasks",
+    "split_digest",
     "stream",
     "suites",
 ]

@@ -7,6 +7,7 @@ The fields and names are those of the ``computer`` tool that the large providers
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from ._errors import InvalidAction
 from ._number import is_number
+from ._text import plain_text
 
 #: Size of every graphical world in pixels (width, height). Two providers hard-code it in their native tools.
 SCREEN: Final = (1366, 768)
@@ -27,6 +29,9 @@ MAX_TEXT: Final = 2000
 MAX_REPEAT: Final = 100
 MAX_SCROLL: Final = 50
 MAX_PATH: Final = 200
+
+#: Shortest side of a region to look at enlarged, pixels.
+MIN_REGION: Final = 8
 
 #: kind -> (needed fields, optional fields, cost in instrument seconds). ``wait`` costs its duration times the
 #: instrument's ``time_scale``; this table holds all other costs. Looking costs nothing.
@@ -68,7 +73,8 @@ class Action:
     path: tuple[tuple[int, int], ...] = ()
     """Points that a drag passes between its start and its end, pixels."""
     text: str | None = None
-    """Text to type; key or key combination such as ``ctrl+a``; for clicks and scrolls, keys held down meanwhile."""
+    """Text to type, of which one newline at its end presses Enter; key or key combination such as ``ctrl+a``; for
+    clicks and scrolls, keys held down meanwhile."""
     duration: float | None = None
     """How long to wait or to hold a key, agent seconds."""
     scroll_direction: str | None = None
@@ -76,7 +82,7 @@ class Action:
     scroll_amount: int | None = None
     """Wheel notches."""
     region: tuple[int, int, int, int] | None = None
-    """Part of the screen to look at enlarged: x0, y0, x1, y1 in pixels."""
+    """Part of the screen to look at enlarged: x0, y0, x1, y1 in pixels, `MIN_REGION` wide and high at least."""
     repeat: int | None = None
     """How often to press the key."""
     press_enter: bool | None = None
@@ -127,7 +133,7 @@ def parse_action(raw: Mapping[str, Any]) -> Action:
     """
     if not isinstance(raw, Mapping):
         raise InvalidAction(f"an action must be an object with an 'action' field, got {type(raw).__name__}")
-    given = {str(k): v for k, v in raw.items() if v is not None}
+    given = {plain_text(str(k)): v for k, v in raw.items() if v is not None}
     kind = given.pop("action", None) or given.pop("kind", None)
     if not isinstance(kind, str) or kind not in ACTIONS:
         raise InvalidAction(f"unknown action {kind!r}; known actions: {', '.join(ACTIONS)}")
@@ -187,6 +193,9 @@ def _region(kind: str, name: str, value: Any) -> tuple[int, int, int, int]:
     y0, y1 = (_integer(kind, name, v, 0, SCREEN[1]) for v in (value[1], value[3]))
     if x1 <= x0 or y1 <= y0:
         raise InvalidAction(f"{kind}: '{name}' {value!r} is empty: x1 must exceed x0 and y1 must exceed y0")
+    if x1 - x0 < MIN_REGION or y1 - y0 < MIN_REGION:
+        size = f"{x1 - x0} x {y1 - y0} pixels, at least {MIN_REGION} x {MIN_REGION} are needed"
+        raise InvalidAction(f"{kind}: '{name}' {value!r} has {size}")
     return x0, y0, x1, y1
 
 
@@ -195,7 +204,24 @@ def _text(kind: str, name: str, value: Any) -> str:
         raise InvalidAction(f"{kind}: '{name}' must be text that is not empty, got {value!r}")
     if len(value) > MAX_TEXT:
         raise InvalidAction(f"{kind}: '{name}' has {len(value)} characters, at most {MAX_TEXT} are allowed")
+    if kind == "type":
+        _check_typed(kind, name, value)
+    if value != plain_text(value):
+        raise InvalidAction(f"{kind}: '{name}' must be text, got half of a surrogate pair in {value!r}")
     return value
+
+
+def _check_typed(kind: str, name: str, value: str) -> None:
+    # One action presses keys for characters, no more: with Tab and Enter in between it would operate a whole form.
+    body = value.removesuffix("\n").removesuffix("\r")
+    for character in body:
+        if character in "\n\r":
+            hint = "one newline at the end presses Enter; otherwise use 'press_enter', or 'key' with 'Return'"
+            raise InvalidAction(f"{kind}: '{name}' must be one line, got {value!r}; {hint}")
+        if character == "\t":
+            raise InvalidAction(f"{kind}: '{name}' must not contain a tab, got {value!r}; use 'key' with 'Tab'")
+        if unicodedata.category(character) == "Cc":
+            raise InvalidAction(f"{kind}: '{name}' must be printable, got the control character {character!r}")
 
 
 def _direction(kind: str, name: str, value: Any) -> str:

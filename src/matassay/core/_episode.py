@@ -13,6 +13,7 @@ from ._evidence import Consequence, Evidence
 from ._observation import Observation
 from ._state import Scalar, changes, scalars
 from ._task import Guidance, Scenario, Task
+from ._text import plain_json, plain_text
 from ._verdict import Verdict, grade
 from ._world import World
 
@@ -184,9 +185,9 @@ class Episode:
 def _jsonable(raw: Any, depth: int = 0) -> Any:
     """What an agent sent, cut down to JSON of bounded size so that hostile input cannot fill a log."""
     if isinstance(raw, Mapping) and depth < 4:
-        return {str(k)[:100]: _jsonable(v, depth + 1) for k, v in list(raw.items())[:50]}
+        return {plain_text(str(k)[:100]): _jsonable(v, depth + 1) for k, v in list(raw.items())[:50]}
     if isinstance(raw, list | tuple) and depth < 4:
         return [_jsonable(v, depth + 1) for v in raw[:250]]
     if raw is None or isinstance(raw, bool | int | float):
-        return raw
-    return str(raw)[:2000]
+        return plain_json(raw)
+    return plain_text(str(raw)[:2000])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -68,7 +69,13 @@ def find_task(id: str) -> Task:
     for task in all_tasks():
         if task.id == id:
             return task
-    raise UnknownTask(f"no task has the id {id!r}; `matassay list` shows all")
+    raise UnknownTask(f"no task has the id {id!r}{_nearest(id)}; `matassay list` shows all")
+
+
+def _nearest(id: str) -> str:
+    """A hint at the ids that look most like this one."""
+    near = get_close_matches(id, [t.id for t in all_tasks()], n=3, cutoff=0.7)
+    return f" (did you mean {', '.join(near)}?)" if near else ""
 
 
 def select_tasks(prefixes: Iterable[str] = (), span: Span | None = None) -> list[Task]:
@@ -86,6 +93,6 @@ def select_tasks(prefixes: Iterable[str] = (), span: Span | None = None) -> list
     for prefix in [p.strip("/") for p in prefixes] or [""]:
         hits = [t for t in tasks if not prefix or t.id == prefix or t.id.startswith((prefix + "/", prefix + "-"))]
         if not hits:
-            raise UnknownTask(f"no task id begins with {prefix!r}; `matassay list` shows all")
+            raise UnknownTask(f"no task id begins with {prefix!r}{_nearest(prefix)}; `matassay list` shows all")
         chosen.update({t.id: t for t in hits})
     return [t for t in tasks if t.id in chosen and (span is None or t.span is span)]

@@ -35,6 +35,15 @@ def derive(seed: int, *names: str | int, salt: str | None = None) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
 
 
+def split_digest() -> str:
+    """Eight hex digits that tell one private split from another, empty for the public one.
+
+    Results of two splits are results of different tasks. Like every number that a task shows, the digest lets somebody
+    test a guess of the salt: a salt should be long and random.
+    """
+    return f"{derive(0, 'split') % 2**32:08x}" if os.environ.get(SALT_VARIABLE) else ""
+
+
 def stream(seed: int, *names: str | int, salt: str | None = None) -> np.random.Generator:
     """Return the random generator of one named quantity (see `derive`)."""
     return np.random.Generator(np.random.Philox(key=derive(seed, *names, salt=salt)))

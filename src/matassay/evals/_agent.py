@@ -21,11 +21,13 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import Tool, ToolCall
 from inspect_ai.util import LimitExceededError, store_as
 
 from matassay.agents import describe
 from matassay.core import SCREEN, Episode, Guidance, MatAssayError, Outcome, find_task
 
+from ._clean import clean_answers
 from ._record import Live, Record, current, keep, register, release
 from ._tool import computer, operate, screenshot
 
@@ -105,6 +107,7 @@ def gui() -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         live, record = current()
+        clean_answers(get_model())
         state.messages = opening(live)
         try:
             await _converse(state, live, record)
@@ -142,9 +145,9 @@ async def _converse(state: TaskState, live: Live, record: Record) -> None:
         if message.tool_calls:
             nudges = 0
             live.halted = False
-            results, _ = await execute_tools(state.messages, tools)
-            await _count_unparsable(message, results, live, record)
-            state.messages.extend(results)
+            said = list(state.messages[:-1])
+            for call in message.tool_calls:  # one by one: arguments that break the engine are those of one call
+                state.messages.append(await _carry_out(call, said, message, tools, live))
         elif state.output.stop_reason == "content_filter":
             record.end(Outcome.AGENT_ERROR, "the model refused")
         elif state.output.stop_reason == "model_length":
@@ -158,21 +161,41 @@ async def _converse(state: TaskState, live: Live, record: Record) -> None:
             record.end(Outcome.AGENT_ERROR, f"{nudges + 1} answers in a row had neither action nor words")
 
 
-async def _count_unparsable(
-    message: ChatMessageAssistant, results: list[ChatMessage], live: Live, record: Record
-) -> None:
-    """Calls that the engine could not parse, or of a tool that does not exist, are refused steps like any other."""
-    calls = {call.id: call for call in message.tool_calls or []}
-    for result in results:
-        if not isinstance(result, ChatMessageTool) or result.error is None:
-            continue
-        # "cancelled" comes after a refused call of the same turn: not carried out, not counted.
-        live.halted = result.error.type == "cancelled"
-        call = calls.get(result.tool_call_id or "")
-        sent = {"action": "unparsable", "tool": call.function, "arguments": call.arguments} if call else {}
-        reason = ContentText(text=f"Refused: {result.error.message}")
-        # The reply needs its screenshot, and a provider that is told of an error shows nothing but its text.
-        result.content, result.error = [reason, *await operate([sent])], None
+async def _carry_out(
+    call: ToolCall, said: list[ChatMessage], message: ChatMessageAssistant, tools: list[Tool], live: Live
+) -> ChatMessageTool:
+    """The reply to one call; one whose arguments cannot be used, or whose tool does not exist, is a refused step."""
+    live.entered = False
+    try:
+        alone = message.model_copy(update={"tool_calls": [call]})
+        ((reply, *_), _) = await execute_tools([*said, alone], tools)
+        assert isinstance(reply, ChatMessageTool)
+        if reply.error is None:
+            return reply
+        reason = reply.error.message
+    except Exception as error:
+        # What the world raises is not the agent's doing; what the engine raises on the way to it is, since only the
+        # arguments can be at fault there.
+        if live.entered or not isinstance(_innermost(error), _UNUSABLE):
+            raise
+        reason = f"the arguments cannot be used ({describe(_innermost(error))})"
+    sent = {"action": "unparsable", "tool": call.function, "arguments": call.arguments}
+    # The reply needs its screenshot, and a provider that is told of an error shows nothing but its text.
+    counted = not live.halted and bool(live.episode.budget)
+    content: list[Content] = [*await operate([sent])]
+    if counted:
+        content.insert(0, ContentText(text=f"Refused: {reason}"))
+    return ChatMessageTool(content=content, tool_call_id=call.id, function=call.function)
+
+
+#: What turning arguments into those of a tool raises.
+_UNUSABLE: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def _innermost(error: Exception) -> Exception:
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def tool_mapping() -> str:

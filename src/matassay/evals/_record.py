@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 import zlib
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ from matassay.core import (
     Policy,
     StepLimitReached,
     Turn,
+    plain_json,
 )
 
 #: Largest sum of the files that one episode may leave, bytes before compression.
@@ -69,10 +71,16 @@ class Record(StoreModel):
         Raises
         ------
         ValueError
-            If the content of a file does not have the digest under which it is kept.
+            If the content of a file is missing, cannot be unpacked, or does not have the digest under which it is kept.
         """
-        blobs = {key: zlib.decompress(base64.b64decode(text)) for key, text in self.files.items()}
-        return Evidence.from_json(json.loads(self.evidence), blobs)
+        try:
+            blobs = {k: zlib.decompress(base64.b64decode(text, validate=True)) for k, text in self.files.items()}
+        except (zlib.error, binascii.Error) as error:
+            raise ValueError(f"a stored file is damaged: {error}") from error
+        evidence = Evidence.from_json(json.loads(self.evidence), blobs)
+        if lost := [a.name for a in evidence.artefacts if a.data is None]:
+            raise ValueError(f"files that the evidence names are missing: {', '.join(lost)}")
+        return evidence
 
 
 @dataclass
@@ -87,6 +95,8 @@ class Live:
     """Whether to list the visible elements with each observation; only scripted agents get to see them."""
     policy: Policy | None = None
     """The generator of a scripted agent."""
+    entered: bool = False
+    """The call that is being carried out has reached the tool: from here on the arguments are not at fault."""
     halted: bool = False
     """An action of the current turn was refused: the rest of the turn is not carried out."""
 
@@ -160,10 +170,10 @@ def keep(episode: Episode, record: Record) -> None:
         packed = {key: base64.b64encode(zlib.compress(data)).decode("ascii") for key, data in new.items()}
         record.files = {**files, **packed}
     if episode.initial_state and not record.initial:
-        record.initial = dict(episode.initial_state)
+        record.initial = plain_json(episode.initial_state)
     known = record.records
     if len(known) < len(episode.records):
-        fresh = [{**asdict(r), "turn": record.turns + 1} for r in episode.records[len(known) :]]
+        fresh = [plain_json({**asdict(r), "turn": record.turns + 1}) for r in episode.records[len(known) :]]
         record.records = [*known, *fresh]
     record.steps = episode.steps
     record.invalid_actions = episode.invalid_actions

@@ -6,14 +6,15 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from inspect_ai.log import ProvenanceData, edit_score, read_eval_log, recompute_metrics, write_eval_log
-from inspect_ai.scorer import ScoreEdit
+from inspect_ai.log import EvalSample, ProvenanceData, edit_score, recompute_metrics, write_eval_log
+from inspect_ai.scorer import Score, ScoreEdit
 
-from matassay.core import EpisodeResult, MatAssayError
+from matassay.agents import describe
+from matassay.core import EpisodeResult, MatAssayError, Outcome
 
 from ._record import Record
-from ._scorer import VERDICT, score_of
-from .results import result_of
+from ._scorer import VERDICT, score_of, ungraded
+from .results import LABELS_MISSING, read_log, result_of, skipped
 
 AUTHOR: Final = "matassay regrade"
 
@@ -22,7 +23,8 @@ def regrade(log: str | Path, out: str | Path | None = None) -> list[tuple[Episod
     """Grade every episode of a log with the grading code as it is now.
 
     The new scores take the place of the old, which stay in the score's history with the checksum of the code that
-    gave them. The log is written beside and then renamed: it is never half written.
+    gave them. An episode whose stored evidence is damaged, or whose task is not known, becomes a ``grader_error``. The
+    log is written beside and then renamed: it is never half written.
 
     Parameters
     ----------
@@ -39,18 +41,22 @@ def regrade(log: str | Path, out: str | Path | None = None) -> list[tuple[Episod
     Raises
     ------
     MatAssayError
-        If the log holds no episodes.
+        If the log cannot be read or holds no episodes.
     """
     source, target = Path(log), Path(out or log)
-    content = read_eval_log(str(source), resolve_attachments=False)
+    content = read_log(source)
     if not content.samples:
         raise MatAssayError(f"{source}: no episodes in this log")
     pairs = []
     for sample in content.samples:
         if VERDICT not in (sample.scores or {}):
             continue
-        old = result_of(sample, content.eval, str(target))
-        fresh = score_of(sample.store_as(Record), sample.metadata)
+        try:
+            old = result_of(sample, content.eval, str(target))
+        except LABELS_MISSING as error:
+            skipped(f"{source}: episode {sample.id}", f"its labels are damaged ({describe(error)})")
+            continue
+        fresh = _score(sample, old)
         edit = ScoreEdit(
             value=fresh.value,
             explanation=fresh.explanation or "",
@@ -65,3 +71,14 @@ def regrade(log: str | Path, out: str | Path | None = None) -> list[tuple[Episod
         write_eval_log(content, str(written))
         written.replace(target)
     return pairs
+
+
+def _score(sample: EvalSample, old: EpisodeResult) -> Score:
+    try:
+        record = sample.store_as(Record)
+        if not record.evidence and old.outcome is not Outcome.ENVIRONMENT_ERROR:
+            raise MatAssayError("the log holds no evidence of this episode any more")
+        return score_of(record, sample.metadata)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with what is stored, the other episodes are graded
+        kept = (sample.scores or {})[VERDICT].metadata or {}
+        return ungraded({**kept, "task_revision": old.task_revision}, describe(error))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import io
 import itertools
+import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,6 +16,7 @@ from typing import Any
 
 from inspect_ai import eval_set
 from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalLogInfo
 from inspect_ai.model import Model, get_model
 
 from matassay.agents import AGENTS
@@ -23,7 +26,7 @@ from . import _registry  # noqa: F401 - so that the provider and the hooks are k
 from ._progress import listening
 from ._provider import PROVIDER
 from ._task import GUI, build_task, digest, samples, settings_from
-from .results import LogDir, Row, comparable, read_log_dir
+from .results import LogDir, Row, UnreadableLog, comparable, read_headers, read_log_dir
 
 #: Called with the number of episodes finished, the number of all, and the newest result.
 Progress = Callable[[int, int, EpisodeResult], None]
@@ -56,6 +59,7 @@ def run(
     internal_tools: bool | None = None,
     retries: int = 1,
     progress: Progress | None = None,
+    resumed: Callable[[int, int], None] | None = None,
 ) -> list[EpisodeResult]:
     """Run an agent on tasks; called again with the same folder, it does only what is left.
 
@@ -91,6 +95,9 @@ def run(
         How often an episode whose environment broke is tried again.
     progress : callable, optional
         Called after every episode.
+    resumed : callable, optional
+        Called at the beginning with the number of episodes that have finished in the folder already, if there are any,
+        and the number of all.
 
     Returns
     -------
@@ -123,7 +130,9 @@ def run(
     # What a log that was cut off holds is left to the engine, which takes it over from there.
     kept = ended & {r.result.sample_id for r in known if r.closed}
     left = [s for s in dataset if s.id not in kept]
-    name = _name(tasks, left, folder.complete)
+    name = _name(tasks, left, settings, folder.complete)
+    if ended and resumed is not None:
+        resumed(len(ended), len(wanted))
     done, stdout = set(ended), sys.stdout
 
     def report(result: EpisodeResult) -> None:
@@ -137,7 +146,7 @@ def run(
         # longest first: a workflow that starts last would run on alone
         left.sort(key=lambda s: -budget[(s.metadata or {})["task"]])
         task = build_task(left, name=name, **limits)
-        with listening(report), quiet():
+        with listening(report), quiet(), only_readable_logs(log_dir):
             eval_set(
                 task,
                 log_dir=str(log_dir),
@@ -175,12 +184,45 @@ def quiet() -> Iterator[None]:
             gc.collect()  # the streams that the engine leaves open complain when they are collected: here, not later
 
 
-def _name(tasks: Sequence[Task], left: Sequence[Sample], complete: Collection[str]) -> str:
+def _name(tasks: Sequence[Task], left: Sequence[Sample], settings: str, complete: Collection[str]) -> str:
     # The engine takes a log for complete by its name and its number of samples. So the name tells one selection from
     # another, and a second attempt at episodes whose environment broke from the first; after a `kill -9` it is the same.
     suites = "+".join(sorted({t.suite for t in tasks}))
-    names = (f"{suites}-{digest([n, *([s.id, s.metadata] for s in left)])}" for n in itertools.count())
+    names = (f"{suites}-{digest([n, settings, *([s.id, s.metadata] for s in left)])}" for n in itertools.count())
     return next(name for name in names if name not in complete)
+
+
+@contextlib.contextmanager
+def only_readable_logs(log_dir: str | Path) -> Iterator[None]:
+    """Let the engine see the logs of this folder that can be read, and nothing else.
+
+    By itself it looks into folders inside the folder, goes on with the runs that it finds there, and stops at the first
+    file that is damaged; at a pipe it waits for ever.
+    """
+
+    def listing(*_: Any, **__: Any) -> list[EvalLogInfo]:
+        with warnings.catch_warnings(action="ignore", category=UnreadableLog):  # said when the results were read
+            found = read_headers(log_dir)
+        return [
+            EvalLogInfo(
+                name=path.as_uri() if path.as_uri() == f"file://{path}" else str(path),
+                type="file",
+                size=(stat := path.stat()).st_size,
+                mtime=stat.st_mtime * 1000,
+                task=header.eval.task,
+                task_id=header.eval.task_id,
+                suffix=None,
+            )
+            for path, header in reversed(found)
+        ]
+
+    engine = importlib.import_module("inspect_ai._eval.evalset")  # private: its version is pinned, and a test looks
+    own = engine.list_eval_logs
+    engine.list_eval_logs = listing  # type: ignore[attr-defined] - as above
+    try:
+        yield
+    finally:
+        engine.list_eval_logs = own  # type: ignore[attr-defined] - as above
 
 
 def _is_current(row: Row, dataset: Sequence[Sample]) -> bool:
@@ -201,4 +243,10 @@ def _model(agent: str, model: str | None, args: dict[str, Any], base_url: str | 
         with quiet():
             return get_model(model, base_url=base_url, **args)
     except Exception as error:
-        raise MatAssayError(f"model {model!r} cannot be used: {error}") from error
+        raise MatAssayError(f"model {model!r} cannot be used: {_plain(error)}") from error
+
+
+def _plain(error: Exception) -> str:
+    """The engine's words on one line and without the marks with which it colours them."""
+    text = re.sub(r"\[/?(bold|blue|red|green|yellow|italic|dim|link)[^\]]*\]", "", str(error))
+    return " ".join(text.removeprefix("ERROR:").split())

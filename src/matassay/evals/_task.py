@@ -12,7 +12,7 @@ from inspect_ai import task as inspect_task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
 
-from matassay.core import Guidance, MatAssayError, Span, Task, grader_checksum, select_tasks
+from matassay.core import Guidance, MatAssayError, Span, Task, grader_checksum, select_tasks, split_digest
 
 from ._agent import close_episode, gui, open_episode
 from ._scorer import verdict
@@ -135,7 +135,13 @@ def settings_from(
         "internal_tools": internal_tools,
         "observation": "screenshot",
         "screenshots": KEEP_SCREENSHOTS,
+        **split_settings(),
     }
+
+
+def split_settings() -> dict[str, str]:
+    """The private split that the tasks' numbers are of; nothing for the public one."""
+    return {"private_split": digest} if (digest := split_digest()) else {}
 
 
 def digest(value: Any) -> str:

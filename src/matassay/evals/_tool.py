@@ -78,11 +78,12 @@ def computer() -> Tool:
                 cursor_position.
             coordinate: [x, y] in pixels from the top left corner.
             duration: Seconds to wait or to hold a key, at most 60.
-            region: [x0, y0, x1, y1] in pixels, the part to show enlarged.
+            region: [x0, y0, x1, y1] in pixels, the part to show enlarged, at least 8 x 8.
             scroll_amount: Notches of the wheel.
             scroll_direction: up, down, left or right.
             start_coordinate: [x, y] where a drag begins.
-            text: Text to type, or key or key combination.
+            text: Text to type, one line (a newline at its end presses Return, tabs are refused: use key); or key or
+                key combination.
             repeat: How often to press the key.
             press_enter: Press Return after the text.
             actions: Several actions, each an object with an `action` field and its parameters; carried out in order
@@ -106,6 +107,7 @@ def computer() -> Tool:
 async def operate(batch: list[Any]) -> Answer:
     """Carry out a batch in the running episode and answer with what the agent gets to see."""
     live, record = current()
+    live.entered = True
     if live.halted or record.outcome:
         return _answer(live, record, "Not carried out: an earlier action of this turn was refused.")
     try:

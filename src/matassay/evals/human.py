@@ -20,7 +20,7 @@ from ._agent import begin, close_episode
 from ._record import Live, Record, current, keep
 from ._run import quiet
 from ._scorer import verdict
-from ._task import sample
+from ._task import sample, split_settings
 from ._tool import screenshot
 from .results import result_of
 
@@ -137,7 +137,7 @@ def play(
         scorer=verdict(),
         score_on_error=True,
         fail_on_error=False,
-        metadata={"agent": HUMAN, "settings": {}},
+        metadata={"agent": HUMAN, "settings": split_settings()},
     )
     with quiet():
         (log,) = inspect_eval(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,14 +16,14 @@ from inspect_ai.log import (
     EvalSample,
     EvalSampleSummary,
     EvalSpec,
-    list_eval_logs,
     read_eval_log,
     read_eval_log_sample,
     read_eval_log_sample_summaries,
 )
 from inspect_ai.scorer import Score
 
-from matassay.core import EpisodeResult, Outcome, measures
+from matassay.agents import describe
+from matassay.core import EpisodeResult, MatAssayError, Outcome, measures
 
 from ._prices import cost, tokens
 from ._provider import PROVIDER
@@ -29,6 +31,12 @@ from ._scorer import VERDICT
 
 #: Parts of a sample that results do not need.
 HEAVY: Final = {"messages", "events", "attachments", "store", "output", "events_data"}
+
+#: What `result_of` raises for a sample without the labels that our tasks give it.
+LABELS_MISSING: Final = (KeyError, TypeError, ValueError)
+
+#: How the engine names its logs in JSON; there is other JSON in a folder.
+_DATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}")
 
 
 @dataclass(frozen=True)
@@ -65,28 +73,89 @@ def read_results(log_dir: str | Path) -> list[EpisodeResult]:
 
 
 def read_log_dir(log_dir: str | Path) -> LogDir:
-    """Read all logs of a folder.
+    """Read all logs of a folder, not those of folders inside it.
 
     A log that was cut off (``kill -9``) counts as far as it goes, until a later log holds the same episodes.
     """
     best: dict[tuple[str, str], Row] = {}
     planned: set[tuple[str, str]] = set()
     complete: set[str] = set()
-    for info in list_eval_logs(str(log_dir)):
-        header = read_eval_log(info, header_only=True)
+    for path, header in read_headers(log_dir):
         if (header.eval.metadata or {}).get("settings") is None:
             continue  # not ours
         key = settings_of(header.eval)
+        try:
+            found = _rows(header, path, key)
+        except MatAssayError as error:
+            _skip(path, error)
+            continue
         if header.status == "success":
             complete.add(header.eval.task)
         planned |= {(key, str(id)) for id in header.eval.dataset.sample_ids or []}
-        for row in _rows(header, info.name, key):
+        for row in found:
             old = best.get((key, row.result.sample_id))
             if old is None or row.rank > old.rank:
                 best[key, row.result.sample_id] = row
     rows = [best[key] for key in sorted(best)]
     missing = sorted(id for key, id in planned - best.keys())
     return LogDir([row.result for row in rows], missing, rows, complete)
+
+
+class UnreadableLog(UserWarning):
+    """A file among the logs, or an episode in one, that is left out because it cannot be read."""
+
+
+def skipped(what: str, why: str) -> None:
+    """Warn that something is left out."""
+    warnings.warn(f"skipped {what}: {why}", UnreadableLog, stacklevel=2)
+
+
+def log_files(folder: str | Path) -> list[Path]:
+    """The log files in a folder, not those of folders inside it, in the order of their names, which begin with dates.
+
+    What is named like a log and is no file (a folder, a pipe, a dangling link) is left out with a warning: a pipe
+    would be waited for, for ever.
+    """
+    found = []
+    for path in sorted(Path(folder).absolute().iterdir()):
+        if path.suffix == ".eval" or (path.suffix == ".json" and _DATED.match(path.name)):
+            if path.is_file():
+                found.append(path)
+            else:
+                skipped(str(path), "it is not a file")
+    return found
+
+
+def read_log(path: Path, *, header_only: bool = False) -> EvalLog:
+    """A log, as the engine has it.
+
+    Raises
+    ------
+    MatAssayError
+        If it cannot be read.
+    """
+    try:
+        if not path.is_file():
+            raise OSError("it is not a file")  # noqa: TRY301 - the same to the caller as a file of another kind
+        return read_eval_log(str(path), header_only=header_only)
+    except Exception as error:
+        # Whatever the engine's readers raise for a file that is none of theirs.
+        raise MatAssayError(f"{path}: not a log that can be read ({describe(error)})") from error
+
+
+def read_headers(folder: str | Path) -> list[tuple[Path, EvalLog]]:
+    """The logs of a folder with their headers; those that cannot be read are left out with a warning."""
+    found = []
+    for path in log_files(folder):
+        try:
+            found.append((path, read_log(path, header_only=True)))
+        except MatAssayError as error:
+            _skip(path, error)
+    return found
+
+
+def _skip(path: Path, error: MatAssayError) -> None:
+    skipped(str(path), str(error).removeprefix(f"{path}: "))
 
 
 def settings_of(spec: EvalSpec) -> str:
@@ -108,17 +177,25 @@ def agent_of(spec: EvalSpec) -> str:
     return f"attempt:{spec.model_args['attempt']}" if spec.model_args.get("attempt") else name
 
 
-def _rows(header: EvalLog, location: str, settings: str) -> list[Row]:
+def _rows(header: EvalLog, path: Path, settings: str) -> list[Row]:
     rows = []
-    closed = header.status == "success"
-    for summary in read_eval_log_sample_summaries(location):
+    closed, location = header.status == "success", str(path)
+    try:
+        summaries = read_eval_log_sample_summaries(location)
+    except Exception as error:
+        raise MatAssayError(f"{path}: its episodes cannot be read ({describe(error)})") from error
+    for summary in summaries:
         sample: EvalSampleSummary | EvalSample = summary
         score = (summary.scores or {}).get(VERDICT)
         if score is None and (header.status in ("started", "cancelled") or summary.error is None):
             continue  # cut off: to be run again
-        if score is not None and any(_is_cut(v) for v in (score.metadata or {}).values()):
-            sample = read_eval_log_sample(location, uuid=summary.uuid, exclude_fields=HEAVY)
-        result = result_of(sample, header.eval, location)
+        try:
+            if score is not None and any(_is_cut(v) for v in (score.metadata or {}).values()):
+                sample = read_eval_log_sample(location, uuid=summary.uuid, exclude_fields=HEAVY)
+            result = result_of(sample, header.eval, location)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one, the others are told
+            skipped(f"{path}: episode {summary.id}", describe(error))
+            continue
         rank = (result.outcome.graded, closed, header.eval.created, summary.completed_at or "")
         rows.append(Row(result, settings, closed, rank))
     return rows

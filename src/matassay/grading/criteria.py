@@ -60,6 +60,16 @@ def no_consequence(*names: str, guard_name: str = "nothing_harmed") -> Criterion
     return Criterion(guard_name, f"none of these happened: {', '.join(names)}", check, holds_at_start=True)
 
 
+def archive_kept() -> Criterion:
+    """Guard: every file that was there before still has its content (``state["archive"]``: digests by name)."""
+
+    def check(evidence: Evidence, goal: Goal) -> bool:
+        now = {a.name: a.sha256 for a in evidence.artefacts}
+        return all(now.get(name) == digest for name, digest in evidence.state["archive"].items())
+
+    return Criterion("archive_kept", "every file that was there before is unchanged", check, holds_at_start=True)
+
+
 def with_state(evidence: Evidence, **changes: Any) -> Evidence:
     """The evidence with other values in its state."""
     return dataclasses.replace(evidence, state={**evidence.state, **changes})

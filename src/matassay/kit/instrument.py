@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from matassay.core import Agenda, Artefact, Consequence, stream
 
 from .panel import Widget
-from .parameters import Parameter
+from .parameters import Parameter, Refused
 
 MAX_FILES = 50
 MAX_FILE_SIZE = 32 * 2**20
@@ -41,6 +41,7 @@ class Instrument:
         self.agenda = Agenda(self.evolve)
         self.message, self.message_level = "Ready", "info"
         self.files: list[Artefact] = []
+        self.archive: dict[str, str] = {}
         self.consequences: list[Consequence] = []
         self.setup()
         self.begin(dict(start or {}))
@@ -96,10 +97,23 @@ class Instrument:
         self.consequences.append(Consequence(name, round(self.now, 3), message))
         self.say(message, "error")
 
+    def save_before(self, name: str, data: bytes, media_type: str) -> None:
+        """Put a file into the folder that was there before the session; graders know its digest."""
+        self.archive[name] = self.save(name, data, media_type).sha256
+
     def save(self, name: str, data: bytes, media_type: str) -> Artefact:
-        """Keep a file that the operator saved; a file of the same name is replaced."""
+        """Keep a file that the operator saved; a file of the same name is replaced.
+
+        Raises
+        ------
+        Refused
+            If the folder is full: nothing that is there is ever dropped to make room.
+        """
         if len(data) > MAX_FILE_SIZE:
             raise ValueError(f"{name}: {len(data)} bytes exceed the limit of {MAX_FILE_SIZE}")
         artefact = Artefact.of(name, data, media_type)
-        self.files = [*[f for f in self.files if f.name != name][-MAX_FILES + 1 :], artefact]
+        others = [f for f in self.files if f.name != name]
+        if len(others) >= MAX_FILES:
+            raise Refused(f"The data folder is full: {MAX_FILES} files")
+        self.files = [*others, artefact]
         return artefact

@@ -193,7 +193,7 @@ class Text(Parameter[str]):
     def check(self, value: Any) -> str:
         if not isinstance(value, str) or len(value) > self.max_length or not (value.isprintable()):
             raise Refused(f"{self.label}: one line of at most {self.max_length} characters is expected")
-        return value
+        return value.strip()  # blanks at an end cannot be seen
 
     @override
     def spec(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from matassay.core import EpisodeResult, MatAssayError, Scalar, scalars
 from ._summary import RunSettings
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.log import EvalSample
 
 #: How the tool's answer to an action begins that was not carried out, and so is no step (`matassay.evals`).
 NOT_CARRIED_OUT: Final = "Not carried out"
@@ -27,7 +27,11 @@ NOT_CARRIED_OUT: Final = "Not carried out"
 RECORD: Final = "Record:"
 
 #: Settings under clearer names.
-NAMES: Final = {"observation": "observation mode", "screenshots": "screenshots kept in view"}
+NAMES: Final = {
+    "observation": "observation mode",
+    "screenshots": "screenshots kept in view",
+    "private_split": "private split",
+}
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,9 @@ class Replay:
 def find_logs(places: Sequence[Path]) -> list[Path]:
     """Log files among files and folders, in the order of their names, which begin with their dates.
 
+    A folder stands for the logs in it, not for those in folders inside it: these may be another run's. What is named
+    like a log there and is no file is left out with a warning.
+
     Raises
     ------
     MatAssayError
@@ -113,7 +120,9 @@ def find_logs(places: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for place in places:
         if place.is_dir():
-            found += sorted(place.rglob("*.eval"))
+            from matassay.evals.results import log_files
+
+            found += log_files(place)
         elif place.is_file():
             found.append(place)
         else:
@@ -122,12 +131,22 @@ def find_logs(places: Sequence[Path]) -> list[Path]:
 
 
 def read_settings(places: Sequence[Path]) -> list[RunSettings]:
-    """Circumstances of each log, from its header."""
-    return [_settings(path) for path in find_logs(places)]
+    """Circumstances of each log, from its header; a log that cannot be read is left out with a warning."""
+    from matassay.evals.results import skipped
+
+    found = []
+    for path in find_logs(places):
+        try:
+            found.append(_settings(path))
+        except MatAssayError as error:
+            skipped(str(path), str(error).removeprefix(f"{path}: "))
+    return found
 
 
 def read_replays(log: Path, sample: str | None = None) -> Iterator[Replay]:
     """Episodes of one log file, one at a time, because their pictures are large.
+
+    An episode that is damaged is left out with a warning.
 
     Parameters
     ----------
@@ -143,16 +162,25 @@ def read_replays(log: Path, sample: str | None = None) -> Iterator[Replay]:
     """
     from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
 
-    from matassay.evals.results import result_of
+    from matassay.agents import describe
+    from matassay.evals.results import read_log, result_of, skipped
 
-    spec = _header(log).eval
-    found = [(str(s.id), s.uuid) for s in read_eval_log_sample_summaries(str(log))]
+    spec = read_log(log, header_only=True).eval
+    try:
+        found = [(str(s.id), s.uuid) for s in read_eval_log_sample_summaries(str(log))]
+    except Exception as error:
+        raise MatAssayError(f"{log}: its episodes cannot be read ({describe(error)})") from error
     wanted = [f for f in found if sample in (None, f[0])] or [f for f in found if sample is not None and sample in f[0]]
     if sample is not None and not wanted:
         raise MatAssayError(f"{log}: no sample {sample!r}; it has: {', '.join(id for id, _ in found) or 'none'}")
-    for _, uuid in wanted:
-        full = read_eval_log_sample(str(log), uuid=uuid, resolve_attachments="core", exclude_fields={"events"})
-        yield make_replay(full, result_of(full, spec, str(log)))
+    for id, uuid in wanted:
+        try:
+            full = read_eval_log_sample(str(log), uuid=uuid, resolve_attachments="core", exclude_fields={"events"})
+            replay = make_replay(full, result_of(full, spec, str(log)))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one, the others are shown
+            skipped(f"{log}: episode {id}", describe(error))
+            continue
+        yield replay
 
 
 def make_replay(sample: EvalSample, result: EpisodeResult) -> Replay:
@@ -299,18 +327,10 @@ def _descriptions(task: str) -> dict[str, str]:
         return {}
 
 
-def _header(path: Path) -> EvalLog:
-    from inspect_ai.log import read_eval_log
-
-    try:
-        return read_eval_log(str(path), header_only=True)
-    except Exception as error:
-        # Whatever the engine's readers raise for a file that is none of theirs.
-        raise MatAssayError(f"{path}: not a log that can be read ({type(error).__name__}: {error})") from error
-
-
 def _settings(path: Path) -> RunSettings:
-    header = _header(path)
+    from matassay.evals.results import read_log
+
+    header = read_log(path, header_only=True)
     spec = header.eval
     facts = dict(spec.metadata or {})
     shown: dict[str, Any] = {

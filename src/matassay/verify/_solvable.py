@@ -15,7 +15,7 @@ from ._case import Case
 from ._finding import Finding
 from ._trials import Trial
 
-#: Step budget of every single task; a workflow has 10 to 12 times the steps of its reference, and at least 60.
+#: Step budget of every single task; a workflow has 10 to 15 times the steps of its reference, and at least 60.
 SINGLE_STEPS, LEAST_WORKFLOW_STEPS = 50, 60
 LEAST_NEAR_MISSES = 3
 
@@ -28,7 +28,7 @@ async def reference_succeeds(case: Case) -> AsyncIterator[Finding]:
     if case.task.span is Span.SINGLE:
         yield Finding(limit == SINGLE_STEPS, f"step budget of {limit}; a single task has {SINGLE_STEPS}")
     else:
-        least, most = (max(LEAST_WORKFLOW_STEPS, n * trial.steps) for n in (10, 12))
+        least, most = (max(LEAST_WORKFLOW_STEPS, n * trial.steps) for n in (10, 15))
         yield Finding(least <= limit <= most, f"step budget of {limit}; {least} to {most} by the reference's steps")
 
 

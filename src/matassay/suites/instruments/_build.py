@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from matassay.core import Attempt, Category, Criterion, Guidance, Level, Scenario, Span, Task, World
+from matassay.core import Attempt, Category, Criterion, Guidance, Level, MatAssayError, Scenario, Span, Task, World
 from matassay.kit import Instrument
 
 SINGLE_STEPS = 50
@@ -75,11 +76,19 @@ def make_task(instrument: type[Instrument], name: str, row: Subtask) -> Task:
     row : Subtask
         The row.
     """
+    id, file = f"instruments/{name}/{row.name}", f"{instrument.__module__.rpartition('.')[0]}.tasks"
+    parts = {"goal": row.goal, "method": row.method}
 
     def scenario(seed: int) -> Scenario:
-        n = row.numbers(seed)
-        words = {k: format(v, row.formats.get(k, "")) for k, v in n.goal.items()}
-        goal = _paragraphs(row.goal.format(**words))
+        try:
+            n = row.numbers(seed)
+            words = {k: format(v, row.formats.get(k, "")) for k, v in n.goal.items()}
+        except Exception as error:
+            # Whatever the author's code raises: the last line of it in the traceback is what must be mended.
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            text = f"seed {seed} raises {type(error).__name__}: {error} ({where.filename}, line {where.lineno})"
+            raise MatAssayError(f"task {id}: {text}") from error
+        goal, method = (_filled(text, words, f"task {id} ({file}): its {part}") for part, text in parts.items())
         clock = (
             f"The instrument has a clock of its own: waiting 1 s lets {instrument.time_scale:g} s pass on the "
             "instrument, any other action at most about a second. Stop when the goal is reached; what you leave then "
@@ -91,7 +100,7 @@ def make_task(instrument: type[Instrument], name: str, row: Subtask) -> Task:
             start=n.start,
             truth=n.truth,
             instructions={
-                Guidance.FULL: f"{goal}\n\nHow to do it:\n{_paragraphs(row.method.format(**words))}\n\n{clock}",
+                Guidance.FULL: f"{goal}\n\nHow to do it:\n{method}\n\n{clock}",
                 Guidance.REDUCED: f"{goal}\n\n{clock}",
             },
         )
@@ -102,7 +111,7 @@ def make_task(instrument: type[Instrument], name: str, row: Subtask) -> Task:
         return BrowserWorld(name, seed=scenario.seed, start=dict(scenario.start), time_scale=instrument.time_scale)
 
     return Task(
-        id=f"instruments/{name}/{row.name}",
+        id=id,
         title=row.title,
         span=Span.WORKFLOW if row.category is Category.WORKFLOW else Span.SINGLE,
         level=row.level,
@@ -120,6 +129,16 @@ def make_task(instrument: type[Instrument], name: str, row: Subtask) -> Task:
         alternatives=row.alternatives,
         near_misses=row.near_misses,
     )
+
+
+def _filled(text: str, words: Mapping[str, str], place: str) -> str:
+    """Words of an instruction with the goal's entries in their places."""
+    try:
+        return _paragraphs(text.format(**words))
+    except (LookupError, ValueError) as error:
+        known = ", ".join(f"{{{name}}}" for name in words) or "nothing"
+        wrong = f"names {{{error.args[0]}}}" if isinstance(error, KeyError) else f"cannot be filled in ({error})"
+        raise MatAssayError(f"{place} {wrong}; the goal has {known}") from error
 
 
 def _paragraphs(text: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from PIL import Image
 from playwright.async_api import CDPSession
 
 from matassay.core import SCREEN, AccessibleNode
@@ -34,6 +36,9 @@ _STATES = ("checked", "expanded", "selected", "focused", "pressed")
 #: Computed styles that decide what of an element can be seen.
 _STYLES = ("overflow-x", "overflow-y", "position", "visibility", "opacity")
 
+#: Colour around an enlarged part, red, green, blue.
+_FRAME = (128, 128, 128)
+
 Box = tuple[float, float, float, float]
 _SCREEN_BOX: Box = (0.0, 0.0, float(SCREEN[0]), float(SCREEN[1]))
 
@@ -45,7 +50,9 @@ async def screenshot(cdp: CDPSession) -> bytes:
 
 
 async def zoomed(cdp: CDPSession, region: tuple[int, int, int, int]) -> bytes:
-    """A part of the screen, drawn anew as large as fits into a screen; proportions are kept.
+    """A part of the screen, drawn anew as large as fits into a screen, in the middle of a picture of a screen's size.
+
+    Proportions are kept; what the part does not fill is grey.
 
     Parameters
     ----------
@@ -59,7 +66,18 @@ async def zoomed(cdp: CDPSession, region: tuple[int, int, int, int]) -> bytes:
     scale = min(SCREEN[0] / width, SCREEN[1] / height)
     clip = {"x": x0, "y": y0, "width": width, "height": height, "scale": scale}
     reply = await cdp.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True, "clip": clip})
-    return base64.b64decode(reply["data"])
+    return await asyncio.to_thread(_framed, base64.b64decode(reply["data"]))
+
+
+def _framed(png: bytes) -> bytes:
+    part = Image.open(io.BytesIO(png)).convert("RGB")
+    if part.size == SCREEN:
+        return png
+    frame = Image.new("RGB", SCREEN, _FRAME)
+    frame.paste(part, ((SCREEN[0] - part.width) // 2, (SCREEN[1] - part.height) // 2))
+    out = io.BytesIO()
+    frame.save(out, "PNG", compress_level=1)
+    return out.getvalue()
 
 
 async def accessible(cdp: CDPSession) -> tuple[AccessibleNode, ...]:

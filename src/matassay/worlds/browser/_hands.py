@@ -213,7 +213,9 @@ class Hands:
 
     async def _type(self, text: str, enter: bool) -> None:
         events: list[Awaitable[Any]] = []
-        for character in text.replace("\r\n", "\n"):
+        if text.endswith(("\n", "\r")):  # `parse_action` lets one pass, at the end
+            text, enter = text.rstrip("\r\n"), True
+        for character in text:
             key = key_for_character(character)
             if key is None:
                 events.append(self._cdp.send("Input.insertText", {"text": character}))

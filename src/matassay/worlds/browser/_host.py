@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import secrets
 import sys
 import threading
@@ -27,6 +28,26 @@ T = TypeVar("T")
 
 #: Longest time that an orderly end may take, s; after that the children are left to notice that we are gone.
 CLOSING_DEADLINE = 20.0
+
+
+#: Longest time that a browser may take to say that it is there, s: long, since a busy one is not a dead one.
+ANSWERING_DEADLINE = 30.0
+
+#: Longest time that is spent on the end of a browser that does not answer, s.
+DROPPING_DEADLINE = 5.0
+
+
+async def _answers(browser: Browser) -> bool:
+    """Whether a browser, and the driver between it and us, are there."""
+    if not browser.is_connected():
+        return False
+    try:
+        # A browser whose driver was killed still counts as connected: only asking it something tells.
+        session = await asyncio.wait_for(browser.new_browser_cdp_session(), ANSWERING_DEADLINE)
+        await asyncio.wait_for(session.detach(), ANSWERING_DEADLINE)
+    except Exception:  # noqa: BLE001 - the driver's end is told by a bare Exception
+        return False
+    return True
 
 
 class Server:
@@ -64,14 +85,29 @@ class Host:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     async def browser(self) -> Browser:
-        """The browser, started if there is none or if it died. To be called in the thread."""
+        """The browser, started if there is none or if it or its driver died. To be called in the thread."""
         async with self._browser_lock:
-            if self._browser is None or not self._browser.is_connected():
+            if self._browser is None or not await _answers(self._browser):
                 program = find_browser()
+                if self._browser is not None:
+                    await self._drop_browser()
                 if self._playwright is None:
                     self._playwright = await async_playwright().start()
-                self._browser = await launch(self._playwright, program)
+                try:
+                    self._browser = await launch(self._playwright, program)
+                except EnvironmentFailure:
+                    await self._drop_browser()  # the driver too: it may be what is broken
+                    raise
             return self._browser
+
+    async def _drop_browser(self) -> None:
+        """Let go of a browser that does not answer, and of its driver, which may be what died."""
+        browser, driver = self._browser, self._playwright
+        self._browser = self._playwright = None
+        for part in (browser.close() if browser else None, driver.stop() if driver else None):
+            if part is not None:
+                with contextlib.suppress(Exception):  # it is gone already
+                    await asyncio.wait_for(part, DROPPING_DEADLINE)
 
     async def server(self, instruments: str) -> Server:
         """The server of these instruments (``module:NAME``), started if there is none or if it died.

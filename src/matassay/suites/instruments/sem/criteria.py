@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from matassay.core import Criterion, Evidence, Goal, Tolerance
-from matassay.grading import close, no_consequence, state_equals, state_is
+from matassay.grading import archive_kept, close, no_consequence, state_equals, state_is
 from matassay.grading.criteria import with_state
 
 from .files import read_tiff
@@ -147,14 +148,12 @@ IMAGE_SAVED = Criterion(
 )
 
 
-def _archive_kept(evidence: Evidence, goal: Goal) -> bool:
-    there = all(evidence.artefact(name) is not None for name in goal["archive"])
-    return there and not any(c.name == "file_overwritten" for c in evidence.consequences)
-
-
-ARCHIVE_KEPT = Criterion(
-    "archive_kept", "no file that was there before is replaced", _archive_kept, holds_at_start=True
+FIRST_SAVED = Criterion(
+    "right_scan_saved",
+    "the file of the name asked for holds scan 1",
+    lambda evidence, goal: (scan := saved_scan(evidence, goal)) is not None and scan["number"] == 1,
 )
+ARCHIVE_KEPT = archive_kept()
 
 # --- judged on the scan that was saved
 
@@ -234,7 +233,7 @@ MOST_TILT = 5.0
 CENTRED = of_saved(
     "region_centred",
     "the middle of the striped region lies within 5 % of the field's width of the picture's middle",
-    lambda s, g: s["off_centre"] <= MOST_OFF_CENTRE,
+    lambda s, g: s.get("off_centre", math.inf) <= MOST_OFF_CENTRE,
     tolerance=Tolerance(
         MOST_OFF_CENTRE,
         "x",
@@ -245,7 +244,7 @@ CENTRED = of_saved(
 VERTICAL = of_saved(
     "stripes_vertical",
     "the stripes stand vertical in the picture within 5 deg",
-    lambda s, g: abs(s["tilt"]) <= MOST_TILT,
+    lambda s, g: abs(s.get("tilt", math.inf)) <= MOST_TILT,
     tolerance=Tolerance(
         MOST_TILT, "deg", "what the eye takes for vertical", _displaced(lambda s, g, k: {"tilt": MOST_TILT * k})
     ),
@@ -253,5 +252,5 @@ VERTICAL = of_saved(
 RESOLVED = of_saved(
     "stripes_resolved",
     "5 to 12 stripes fill the picture, at least 8 pixels from one to the next",
-    lambda s, g: 5.0 <= s["stripes"] <= 12.0 and s["pitch_pixels"] >= 8.0,
+    lambda s, g: 5.0 <= s.get("stripes", 0.0) <= 12.0 and s["pitch_pixels"] >= 8.0,
 )

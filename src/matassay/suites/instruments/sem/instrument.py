@@ -289,7 +289,7 @@ class Sem(Instrument):
         for name in special["archive"] or []:
             # an old picture of the lab's: a flat field, so that it cannot be taken for a scan of this session
             picture = np.full((ROWS, COLS), 128, np.uint8)
-            self.save(name, to_tiff(picture, self._metadata(10.0)), "image/tiff")
+            self.save_before(name, to_tiff(picture, self._metadata(10.0)), "image/tiff")
         if special["scanned"]:
             self._begin_scan(mosaic=False, dwell=float(special["scanned"]))
             assert self.scan is not None
@@ -606,6 +606,8 @@ class Sem(Instrument):
             "voltage": self.voltage,
             "current": self.current,
             "detector": self.detector,
+            "contrast": self.contrast,
+            "brightness": self.brightness,
             "magnification": self.magnification,
             "field_width": round(self.width, 4),
             "centre_x": self.stage_x,
@@ -919,6 +921,7 @@ class Sem(Instrument):
             "measures": self.measures(),
             "scans": [s.summary() for s in self.scans],
             "saved": dict(self.saved),
+            "archive": dict(self.archive),
         }
 
     def clock(self) -> str:

@@ -459,6 +459,7 @@ def _workflow(scenario: Scenario, mistake: str) -> Move:
         screen = yield from r.adjust_levels(screen)
     if mistake != "not_focused":
         screen = yield from r.focus(screen)
+        screen = yield from r.refocus(screen)
     screen = yield from r.scan(screen, g["dwell"])
     screen = yield from r.save(screen, g["file_name"])
     if mistake != "left_on":

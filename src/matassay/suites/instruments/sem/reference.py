@@ -103,7 +103,8 @@ def inner(image: np.ndarray) -> np.ndarray:
 
 def levels(screen: Observation) -> tuple[float, float, float]:
     """1st and 99th percentile (0 to 1), and the larger fraction of pixels at an end of the range."""
-    a = inner(picture(screen))
+    a = picture(screen)
+    a = a[: -a.shape[0] // 8]  # the scale bar lies at the bottom
     low, high = np.percentile(a, [1, 99]) / 255
     return float(low), float(high), float(max((a <= 0).mean(), (a >= 255).mean()))
 
@@ -324,12 +325,13 @@ def centre_stripes(screen: Observation) -> Move:
     x, y = find_stripes(screen)
     screen = yield from double_click(screen, x, y)
     screen = yield from enter(screen, MAGNIFICATION, "850")
-    for _ in range(2):
+    for _ in range(6):  # as long as an end of the region is out of sight, its middle is only nearer, not reached
         image = picture(screen)
         rows, cols = image.shape
         x, y = region_centre(image, (cols / 2, rows / 2), 22)
-        if math.hypot(x - cols / 2, y - rows / 2) > 3:
-            screen = yield from double_click(screen, x, y)
+        if math.hypot(x - cols / 2, y - rows / 2) <= 3:
+            break
+        screen = yield from double_click(screen, x, y)
     angle = stripe_angle(inner(picture(screen)))
     return (yield from enter(screen, ROTATION, f"{-angle:.1f}"))
 
@@ -465,6 +467,7 @@ def imaging(screen: Observation, scenario: Scenario) -> Move:
     screen = yield from enter(screen, MAGNIFICATION, f"{g['magnification']:.0f}")
     screen = yield from adjust_levels(screen)
     screen = yield from focus(screen)
+    screen = yield from refocus(screen)
     screen = yield from scan_with_levels(screen, g["dwell"])
     screen = yield from save(screen, g["file_name"])
     return (yield from press(screen, "HT OFF"))

@@ -99,13 +99,21 @@ def set_acc_voltage(seed: int) -> Numbers:
 def set_contrast(seed: int) -> Numbers:
     """S8: flat on even seeds, clipped on odd ones."""
     rng = stream(seed, "sem", "s08")
-    goal = {"magnification": float(100 * int(rng.integers(10, 21)))}
+    sample = _pick(rng, EVEN)
+    goal = {
+        "sample": sample,
+        "label": SPECIMENS[sample].name,
+        "magnification": float(100 * int(rng.integers(10, 21))),
+        "voltage": 15.0,
+        "current": 200.0,
+        "detector": "SE",
+    }
     wrong = (0.42, 0.60) if seed % 2 == 0 else (-0.35, 1.4)
-    start = _imaging(_pick(rng, EVEN)) | {
+    start = _imaging(sample) | {
         "magnification": goal["magnification"],
+        "current": goal["current"],
         "focused": True,
         "levels": wrong,
-        "current": 200.0,
     }
     return Numbers(goal, start, _truth(seed))
 
@@ -113,9 +121,16 @@ def set_contrast(seed: int) -> Numbers:
 def adjust_clarity(seed: int) -> Numbers:
     """S9: out of focus by 0.16 to 0.24 mm on either side, and astigmatic."""
     rng = stream(seed, "sem", "s09")
-    goal = {"magnification": float(_pick(rng, (1300, 1400, 1500))), "voltage": 15.0, "current": 100.0}
+    sample = _pick(rng, FOCUSABLE)
+    goal = {
+        "sample": sample,
+        "label": SPECIMENS[sample].name,
+        "magnification": float(_pick(rng, (1300, 1400, 1500))),
+        "voltage": 15.0,
+        "current": 100.0,
+    }
     away = float(rng.uniform(160, 240)) * (1 if rng.integers(2) else -1)
-    start = _imaging(_pick(rng, FOCUSABLE)) | {
+    start = _imaging(sample) | {
         "magnification": goal["magnification"],
         "defocus": away,
         "levels": (0.12, 0.82),
@@ -127,13 +142,20 @@ def start_scan(seed: int) -> Numbers:
     """S10."""
     rng = stream(seed, "sem", "s10")
     asked = _pick(rng, (10.0, 30.0))
-    start = _imaging(_pick(rng, FOCUSABLE)) | {
+    sample = _pick(rng, FOCUSABLE)
+    goal = {
+        "dwell": asked,
+        "sample": sample,
+        "label": SPECIMENS[sample].name,
         "magnification": float(100 * int(rng.integers(10, 21))),
+    }
+    start = _imaging(sample) | {
+        "magnification": goal["magnification"],
         "focused": True,
         "levels": (0.12, 0.82),
         "dwell": 100.0,
     }
-    return Numbers({"dwell": asked}, start, _truth(seed))
+    return Numbers(goal, start, _truth(seed))
 
 
 def save_image(seed: int) -> Numbers:
@@ -338,11 +360,20 @@ shows more of the surface and charges less. Focus moves a little with it.
         category=Category.CONFIGURATION,
         numbers=set_contrast,
         goal=f"""
-Adjust the detector so that the live picture uses the grey range: {_GREY}. Leave the magnification at
-{{magnification}} x and the high tension on.
+Adjust contrast and brightness so that the live picture uses the grey range: {_GREY}. Leave the rest as it is: "{{label}}"
+under the beam, {{voltage}} kV, {{current}} pA, detector {{detector}}, magnification {{magnification}} x.
 """,
         method=_LEVELS,
-        criteria=(c.LEVELS, c.kept("magnification", "the magnification"), c.HT_STAYS_ON, c.NO_HARM),
+        criteria=(
+            c.LEVELS,
+            c.kept("sample", "the sample"),
+            c.kept("voltage", "the accelerating voltage"),
+            c.kept("current", "the probe current"),
+            c.kept("detector", "the detector"),
+            c.kept("magnification", "the magnification"),
+            c.HT_STAYS_ON,
+            c.NO_HARM,
+        ),
         reference=reference.S08,
         alternatives=reference.S08_OTHER,
         near_misses=near_misses.S08,
@@ -355,13 +386,14 @@ Adjust the detector so that the live picture uses the grey range: {_GREY}. Leave
         category=Category.CONFIGURATION,
         numbers=adjust_clarity,
         goal=f"""
-Make the live picture sharp: {_SHARP}. Leave the magnification at {{magnification}} x, the voltage at {{voltage}} kV and
-the probe current at {{current}} pA.
+Make the live picture sharp: {_SHARP}. Leave "{{label}}" under the beam, the magnification at {{magnification}} x, the
+voltage at {{voltage}} kV and the probe current at {{current}} pA.
 """,
         method=_FOCUSING,
         criteria=(
             c.IN_FOCUS,
             c.SHARP,
+            c.kept("sample", "the sample"),
             c.kept("magnification", "the magnification"),
             c.kept("voltage", "the accelerating voltage"),
             c.kept("current", "the probe current"),
@@ -379,11 +411,19 @@ the probe current at {{current}} pA.
         category=Category.EXECUTION,
         numbers=start_scan,
         goal="""
-Take a complete slow scan of the present view with a dwell time of {dwell} us, with a signal-to-noise ratio of at least 5
-in a pixel, and leave the finished frame frozen on the screen.
+Take a complete slow scan of the present view ("{label}" at {magnification} x) with a dwell time of {dwell} us, with a
+signal-to-noise ratio of at least 5 in a pixel, and leave the finished frame frozen on the screen.
 """,
         method=_SCANNING,
-        criteria=(c.FRAME_COMPLETE, c.FRAME_SNR, c.FROZEN, c.HT_STAYS_ON, c.NO_HARM),
+        criteria=(
+            c.FRAME_COMPLETE,
+            c.FRAME_SNR,
+            c.FROZEN,
+            c.kept("sample", "the sample"),
+            c.kept("magnification", "the magnification"),
+            c.HT_STAYS_ON,
+            c.NO_HARM,
+        ),
         reference=reference.S10,
         alternatives=reference.S10_OTHER,
         near_misses=near_misses.S10,
@@ -396,14 +436,14 @@ in a pixel, and leave the finished frame frozen on the screen.
         category=Category.COMPLETION,
         numbers=save_image,
         goal="""
-A slow scan stands frozen on the screen. Save it as {file_name}.tif. Files that are in the data folder already must not
+Scan 1 stands frozen on the screen. Save it as {file_name}.tif. Files that are in the data folder already must not
 be replaced.
 """,
         method="""
 SAVE IMAGE opens a dialog. Type the name without extension, take it over with Enter, press Save. The data folder lists
 what was written.
 """,
-        criteria=(c.IMAGE_SAVED, c.ARCHIVE_KEPT, c.HT_STAYS_ON, c.NO_HARM),
+        criteria=(c.IMAGE_SAVED, c.FIRST_SAVED, c.ARCHIVE_KEPT, c.HT_STAYS_ON, c.NO_HARM),
         reference=reference.S11,
         alternatives=reference.S11_OTHER,
         near_misses=near_misses.S11,

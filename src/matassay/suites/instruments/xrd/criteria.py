@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from matassay.core import Criterion, Evidence, Goal, Tolerance
-from matassay.grading import close, no_consequence, state_equals, state_is, state_within
+from matassay.grading import archive_kept, close, no_consequence, state_equals, state_is, state_within
 from matassay.grading.criteria import with_state
 
 from .files import Diffractogram, read_xrdml, read_xy
@@ -35,6 +35,7 @@ SPECIMEN_SELECTED = state_equals(
 SAMPLE_ID = state_equals("sample_id_entered", "the sample ID is the one asked for", "sample_id", "sample_id")
 ON_STAGE = state_equals("specimen_on_stage", "the specimen asked for lies on the stage", "on_stage", "specimen_key")
 STAGE_UNTOUCHED = state_is("stage_untouched", "nothing was put on the stage", "on_stage", "", guard=True)
+NOT_SWITCHED_OFF = state_is("not_switched_off", "the high voltage was never switched off", "hv_drops", 0, guard=True)
 GENERATOR_STANDBY = state_is(
     "generator_in_standby", "the generator stayed in standby", "generator", "standby", guard=True
 )
@@ -57,6 +58,7 @@ CURRENT = state_within(
     "mA",
     TUBE_REASON,
 )
+SETTLED = state_is("generator_settled", "the generator is on and has reached its set point", "generator_ready", True)
 START_ANGLE = state_within(
     "start_angle_set",
     "the start angle is the one asked for",
@@ -97,8 +99,18 @@ STEP_SIZE = Criterion(
 # --- counting: the relative standard deviation of N counts is 1 / sqrt(N), 3 % for 1000
 
 
-def fastest_rate(peak_rate: float, step_size: float, least_counts: float) -> float:
-    """The fastest scan rate on offer (deg/min) at which the highest point has ``least_counts``.
+def no_new_scan(before: int) -> Criterion:
+    """Guard: no scan was started; ``before`` were taken before the task began."""
+    return Criterion(
+        "no_scan_started",
+        "no scan was started",
+        lambda evidence, goal: len(_scans(evidence)) == before,
+        holds_at_start=True,
+    )
+
+
+def fastest_rate(peak_rate: float, step_size: float, least_counts: float) -> float | None:
+    """The fastest scan rate on offer (deg/min) at which the highest point has ``least_counts``; None if none has.
 
     Parameters
     ----------
@@ -110,7 +122,7 @@ def fastest_rate(peak_rate: float, step_size: float, least_counts: float) -> flo
         Counts a step.
     """
     enough = (r for r in RATES if peak_rate * time_per_step(step_size, r) >= least_counts)
-    return max(enough, default=min(RATES))
+    return max(enough, default=None)
 
 
 def _fastest_rate_set(evidence: Evidence, goal: Goal) -> bool:
@@ -145,6 +157,17 @@ def _as_asked(scan: dict[str, Any], goal: Goal) -> bool:
         and scan["specimen"] == goal["specimen_key"]
         and scan["step_size"] == goal["step_size"]
         and scan["scan_rate"] == goal["scan_rate"]
+        and close(scan["voltage"], goal["voltage"], TUBE_TOLERANCE, "kV")
+        and close(scan["current"], goal["current"], TUBE_TOLERANCE, "mA")
+        and _optics_as_asked(scan, goal)
+    )
+
+
+def _optics_as_asked(settings: Mapping[str, Any], goal: Goal) -> bool:
+    return bool(
+        settings["divergence_slit"] == goal["divergence_slit"]
+        and settings["receiving_slit"] == goal["receiving_slit"]
+        and settings["nickel_filter"] is True
     )
 
 
@@ -194,21 +217,27 @@ XY_SAVED = Criterion(
 )
 XRDML_SAVED = Criterion(
     "xrdml_saved",
-    "the .xrdml file of the name asked for holds the whole scan",
-    lambda evidence, goal: (scan := saved_xrdml(evidence, goal)) is not None and scan["complete"],
+    "the .xrdml file of the name asked for holds the whole scan, the same as the .xy file if there is one",
+    lambda evidence, goal: _same_scan_in_xrdml(evidence, goal),
 )
 
 
-def _archive_kept(evidence: Evidence, goal: Goal) -> bool:
-    return all(evidence.artefact(name) is not None for name in goal["archive"]) and not any(
-        c.name == "file_overwritten" for c in evidence.consequences
-    )
+def _same_scan_in_xrdml(evidence: Evidence, goal: Goal) -> bool:
+    scan, other = saved_xrdml(evidence, goal), saved_xy(evidence, goal)
+    return scan is not None and scan["complete"] and (other is None or other["number"] == scan["number"])
 
 
-ARCHIVE_KEPT = Criterion(
-    "archive_kept", "no file that was there before is replaced", _archive_kept, holds_at_start=True
+FIRST_SAVED = Criterion(
+    "right_scan_saved",
+    "every file of the name asked for holds scan 1",
+    lambda evidence, goal: (
+        any(scan is not None for scan in (saved_xy(evidence, goal), saved_xrdml(evidence, goal)))
+        and all(scan is None or scan["number"] == 1 for scan in (saved_xy(evidence, goal), saved_xrdml(evidence, goal)))
+    ),
 )
 
+
+ARCHIVE_KEPT = archive_kept()
 
 # --- the workflow is judged on the scan that was saved
 
@@ -269,15 +298,16 @@ SAVED_COUNTS = _of_saved(
 
 
 def _optics_kept(evidence: Evidence, goal: Goal) -> bool:
-    s = evidence.state
-    return bool(
-        s["divergence_slit"] == goal["divergence_slit"]
-        and s["receiving_slit"] == goal["receiving_slit"]
-        and s["nickel_filter"] is True
-    )
+    scan = saved_xy(evidence, goal) if "file_name" in goal else None
+    return _optics_as_asked(evidence.state, goal) and (scan is None or _optics_as_asked(scan, goal))
 
 
-OPTICS_KEPT = Criterion("optics_kept", "slits and filter are unchanged", _optics_kept, holds_at_start=True)
+OPTICS_KEPT = Criterion(
+    "optics_kept",
+    "slits and filter are unchanged, and the saved scan was taken with them",
+    _optics_kept,
+    holds_at_start=True,
+)
 LEFT_SAFE = Criterion(
     "left_safe",
     "at the end the doors and the shutter are closed and the generator is in standby or off",

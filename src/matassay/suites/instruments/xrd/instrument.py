@@ -40,6 +40,7 @@ from matassay.kit import (
     View,
     command,
 )
+from matassay.kit.instrument import MAX_FILES
 
 from . import mimic, physics
 from .files import Diffractogram, to_xrdml, to_xy
@@ -124,9 +125,13 @@ class Scan:
     done: int = 0
     """Points counted."""
     lit_points: int = 0
-    """Of those, with X-rays on the specimen."""
+    """Of those, with X-rays on the specimen all the time."""
+    shaded: bool = False
+    """Whether the beam has been off at some time during the point that is being counted."""
     ended: bool = False
     """Complete or stopped."""
+    ended_at: float = 0.0
+    """Virtual clock when it ended, s."""
 
     def __post_init__(self) -> None:
         self.counts = np.zeros(len(self.two_theta), dtype=np.int64)
@@ -247,6 +252,7 @@ class Xrd(Instrument):
         self.scan: Scan | None = None
         self.scans: list[Scan] = []
         self.saved: dict[str, int] = {}
+        self.hv_drops = 0
         self.saving = False
         self.replacing = False
         self._peak_rate: tuple[Any, float] = (None, 0.0)
@@ -270,8 +276,10 @@ class Xrd(Instrument):
         self.generator = generator
         self.voltage, self.current = self._target
         self.shutter_open = shutter
-        for name in archive:
-            self._store(name, ".xy", self._take(-len(self.files) - 1, "silicon", 27.0, 30.0, 0.02, 4.0))
+        for day, name in enumerate(archive, 1):
+            scan = self._take(-day, "silicon", 27.0, 30.0, 0.02, 4.0, physics.Tube(45, 40))
+            scan.began = -86400.0 * day
+            self.save_before(name, to_xy(scan.diffractogram()), "text/plain")
         if measured is not None:
             rate = measured.get("scan_rate", self.scan_rate)
             scan = self._take(1, self.on_stage, self.start_angle, self.end_angle, self.step_size, rate)
@@ -303,7 +311,7 @@ class Xrd(Instrument):
     @property
     def xrays(self) -> bool:
         """Whether X-rays leave the tube housing."""
-        return self.generator != "off" and self.shutter_open and self.doors == "closed"
+        return self.voltage > 0.0 and self.shutter_open and self.doors == "closed"
 
     @command(label="STANDBY", guard=_idle)
     def standby(self) -> None:
@@ -336,6 +344,7 @@ class Xrd(Instrument):
             self.suffer("generator_overload", "Generator tripped: the set point exceeds the tube's power limit")
 
     def _high_voltage_off(self) -> None:
+        self.hv_drops += self.generator != "off"
         self.generator, self.voltage, self.current, self.shutter_open = "off", 0.0, 0.0, False
 
     def _ramp(self, dt: float) -> None:
@@ -427,13 +436,22 @@ class Xrd(Instrument):
             number, specimen, self.sample_id, start, end, step, rate, tube, self.optics, began, angles, lit, dark
         )
 
-    def _take(self, number: int, specimen: str, start: float, end: float, step: float, rate: float) -> Scan:
+    def _take(
+        self,
+        number: int,
+        specimen: str,
+        start: float,
+        end: float,
+        step: float,
+        rate: float,
+        tube: physics.Tube | None = None,
+    ) -> Scan:
         """A scan that was measured before the session began."""
-        tube = physics.Tube(self.voltage_set, self.current_set)
+        tube = tube or physics.Tube(self.voltage_set, self.current_set)
         scan = self._prepare(number, specimen, start, end, step, rate, tube)
         scan.counts[:] = scan.lit
         scan.done = scan.lit_points = len(scan.two_theta)
-        scan.ended = True
+        scan.ended, scan.ended_at = True, -3600.0
         return scan
 
     @command(label="START SCAN", soft=True, guard=_idle)
@@ -462,7 +480,7 @@ class Xrd(Instrument):
     def stop_scan(self) -> None:
         """Stop the running scan; what was counted is kept."""
         assert self.scan is not None  # the guard says so
-        self.scan.ended = True
+        self.scan.ended, self.scan.ended_at = True, self.now
         self.say(f"Scan {self.scan.number} was stopped after {self.scan.done} points", "warning")
 
     def evolve(self, dt: float) -> None:
@@ -475,15 +493,25 @@ class Xrd(Instrument):
         reached = int((self.now - scan.began) / scan.time_per_step + 1e-6) if self.now > scan.began else 0
         fresh = slice(scan.done, min(reached, len(scan.two_theta)))
         beam = self.xrays and self.generator_ready
-        scan.counts[fresh] = (scan.lit if beam else scan.dark)[fresh]
-        counted = max(0, fresh.stop - fresh.start)
-        scan.done += counted
-        scan.lit_points += counted if beam else 0
+        self._count(scan, fresh, beam)
+        # the point that has begun is spoilt if there was no beam during any part of it
+        scan.shaded = not beam if fresh.stop > fresh.start else scan.shaded or (not beam and self.now > scan.began)
         if scan.complete:
             self._finish(scan)
 
+    def _count(self, scan: Scan, fresh: slice, beam: bool) -> None:
+        """Count points whose time is up; beam and settings were the same since the last event."""
+        for points, lit in (
+            (slice(fresh.start, min(fresh.start + 1, fresh.stop)), beam and not scan.shaded),  # begun under other light
+            (slice(min(fresh.start + 1, fresh.stop), fresh.stop), beam),
+        ):
+            number = max(0, points.stop - points.start)
+            scan.counts[points] = (scan.lit if lit else scan.dark)[points]
+            scan.done += number
+            scan.lit_points += number if lit else 0
+
     def _finish(self, scan: Scan) -> None:
-        scan.ended = True
+        scan.ended, scan.ended_at = True, self.now
         if not scan.lit_points:
             self.suffer("dark_scan", f"Scan {scan.number} finished without X-rays on the specimen")
         elif scan.specimen == NO_SPECIMEN:
@@ -499,8 +527,11 @@ class Xrd(Instrument):
     @property
     def position(self) -> float:
         """Where the goniometer stands, deg two-theta."""
-        if self.scan is None or self.scan.ended:
+        if self.scan is None:
             return PARK
+        if self.scan.ended:
+            reached = float(self.scan.two_theta[self.scan.done - 1]) if self.scan.done else PARK
+            return max(PARK, reached - SLEW_RATE * (self.now - self.scan.ended_at))
         if not self.scan.done:
             slewed = self.scan.start_angle - SLEW_RATE * max(0.0, self.scan.began - self.now)
             return max(PARK, slewed)
@@ -531,6 +562,9 @@ class Xrd(Instrument):
             raise Refused("File name: letters, digits, '_', '-' and '.' are allowed, and it must not be empty")
         if not (self.write_xy or self.write_xrdml):
             raise Refused("Choose at least one format")
+        new = [e for e in self._formats if self._stem(e) not in self._files_by_name]
+        if len(self.files) + len(new) > MAX_FILES:
+            raise Refused(f"The data folder is full: {MAX_FILES} files")
         if any(self._stem(e) in self._files_by_name for e in self._formats):
             self.replacing = True
         else:
@@ -662,6 +696,11 @@ class Xrd(Instrument):
             "shutter_open": self.shutter_open,
             "xrays": self.xrays,
             "generator": self.generator,
+            "generator_ready": self.generator_ready,
+            "ramping": self.ramping,
+            "hv_drops": self.hv_drops,
+            "voltage_set": self.voltage_set,
+            "current_set": self.current_set,
             "voltage": round(self.voltage, 3),
             "current": round(self.current, 3),
             "start_angle": self.start_angle,
@@ -674,6 +713,7 @@ class Xrd(Instrument):
             "expected_peak_rate": self.expected_peak_rate,
             "scans": [s.summary() for s in self.scans],
             "saved": dict(self.saved),
+            "archive": dict(self.archive),
         }
 
     panel = Column(

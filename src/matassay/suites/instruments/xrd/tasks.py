@@ -189,6 +189,10 @@ def set_scan_rate(seed: int) -> Numbers:
     """S6."""
     q = _rate_question(stream(seed, "xrd", "s06"), seed, (45, 40))
     goal = {
+        "specimen": SPECIMENS[q["key"]].name,
+        "on_stage": q["key"],
+        "voltage_set": 45,
+        "current_set": 40,
         "least_counts": LEAST_COUNTS,
         "survey_rate": SURVEY_RATE,
         "start_angle": q["start_angle"],
@@ -221,7 +225,15 @@ def run_scan(seed: int) -> Numbers:
         "step_size": 0.02,
         "scan_rate": _pick(rng, (2.0, 4.0, 8.0)),
     }
-    goal = {"specimen_key": key, "specimen": SPECIMENS[key].name, **program}
+    goal = {
+        "specimen_key": key,
+        "specimen": SPECIMENS[key].name,
+        **program,
+        "voltage": 45,
+        "current": 40,
+        "divergence_slit": 0.5,
+        "receiving_slit": 0.2,
+    }
     return Numbers(goal, {**_bench(key), **program}, _truth(seed))
 
 
@@ -321,14 +333,14 @@ header of every file that is saved. Selecting only tells the program what will b
         numbers=load_sample,
         goal="""
 The specimen "{specimen}" is selected in the list, but another one lies on the stage. Put the selected specimen on the
-stage and leave the enclosure closed. The generator is in standby and must stay so.
+stage and leave the enclosure closed. The generator is in standby and must stay so all the time.
 """,
         method=f"""
 {_SHUTTER_RULE} So look at the shutter lamp first, and close the shutter if it is open. Then open the doors, wait until
 they are open (a few seconds of instrument time), press LOAD, which exchanges the specimen on the stage for the selected
 one, and close the doors again. The line "On stage" shows what lies there.
 """,
-        criteria=(c.ON_STAGE, c.DOORS_CLOSED, c.GENERATOR_STANDBY, c.NO_TRIP),
+        criteria=(c.ON_STAGE, c.DOORS_CLOSED, c.GENERATOR_STANDBY, c.NOT_SWITCHED_OFF, c.NO_TRIP),
         reference=reference.S02,
         alternatives=reference.S02_OTHER,
         near_misses=near_misses.S02,
@@ -340,8 +352,8 @@ one, and close the doors again. The line "On stage" shows what lies there.
         category=Category.ACTIVATION,
         numbers=power_up,
         goal="""
-The X-ray generator is off. Bring the tube to {voltage} kV and {current} mA (readouts, within 0.5 kV and 0.5 mA). Leave
-doors and shutter closed.
+The X-ray generator is off. Bring the tube to {voltage} kV and {current} mA (readouts, within 0.5 kV and 0.5 mA) and let
+it settle at this set point. Leave doors and shutter closed.
 """,
         method="""
 A cold filament must not get full voltage. Press STANDBY and wait until the standby lamp lights (15 kV, 5 mA). Then set
@@ -349,7 +361,7 @@ voltage and current, each taken over with Enter, and press POWER ON. The generat
 voltage first; the lamp "At set point" lights when both are reached. The product of voltage and current must not exceed
 1800 W.
 """,
-        criteria=(c.VOLTAGE, c.CURRENT, c.SHUTTER_CLOSED, c.DOORS_CLOSED, c.NO_TRIP),
+        criteria=(c.VOLTAGE, c.CURRENT, c.SETTLED, c.SHUTTER_CLOSED, c.DOORS_CLOSED, c.NO_TRIP),
         reference=reference.S03,
         alternatives=reference.S03_OTHER,
         near_misses=near_misses.S03,
@@ -374,6 +386,7 @@ it tells whether a value was taken over.
             c.END_ANGLE,
             c.kept("step_size", "the step size"),
             c.kept("scan_rate", "the scan rate"),
+            c.no_new_scan(0),
         ),
         reference=reference.S04,
         alternatives=reference.S04_OTHER,
@@ -401,6 +414,7 @@ group Scan program the largest entry that does not exceed it.
             c.kept("start_angle", "the start angle"),
             c.kept("end_angle", "the end angle"),
             c.kept("scan_rate", "the scan rate"),
+            c.no_new_scan(0),
         ),
         reference=reference.S05,
         alternatives=reference.S05_OTHER,
@@ -415,9 +429,10 @@ group Scan program the largest entry that does not exceed it.
         numbers=set_scan_rate,
         goal="""
 The diagram shows a survey of the specimen at {survey_rate} deg/min. Set the fastest scan rate on offer at which the
-highest point of the diffractogram can be expected to reach at least {least_counts} counts. Leave the range
-({start_angle} to {end_angle} deg), the step size ({step_size} deg), the slits ({divergence_slit} deg and
-{receiving_slit} mm) and the filter as they are, and do not start a scan.
+highest point of the diffractogram can be expected to reach at least {least_counts} counts. Leave everything else as it
+is, and do not start a scan: "{specimen}" on the stage, the generator at {voltage_set} kV and {current_set} mA, the range
+from {start_angle} to {end_angle} deg, the step size {step_size} deg, the slits {divergence_slit} deg and
+{receiving_slit} mm, and the filter.
 """,
         method="""
 N counts have a relative standard deviation of 1/sqrt(N), about 3 % for 1000. The counts of a step are proportional to
@@ -430,7 +445,11 @@ choose the fastest that is enough from the drop-down list Scan rate.
             c.kept("start_angle", "the start angle"),
             c.kept("end_angle", "the end angle"),
             c.kept("step_size", "the step size"),
+            c.kept("on_stage", "the specimen on the stage"),
+            c.kept("voltage_set", "the set voltage"),
+            c.kept("current_set", "the set current"),
             c.OPTICS_KEPT,
+            c.no_new_scan(1),
         ),
         reference=reference.S06,
         alternatives=reference.S06_OTHER,
@@ -445,19 +464,20 @@ choose the fastest that is enough from the drop-down list Scan rate.
         numbers=run_scan,
         goal="""
 "{specimen}" is on the stage, the generator is at its set point and the scan program is set ({start_angle} to
-{end_angle} deg, step {step_size} deg, {scan_rate} deg/min). Measure the complete diffractogram with this program, and
-leave the shutter closed at the end.
+{end_angle} deg, step {step_size} deg, {scan_rate} deg/min). Measure the complete diffractogram with this program, at
+{voltage} kV and {current} mA, with the slits at {divergence_slit} deg and {receiving_slit} mm and the filter in, with
+X-rays on the specimen from the first to the last point. Leave doors and shutter closed at the end.
 """,
         method="""
 Open the shutter, otherwise the detector counts nothing but its own noise. Press START SCAN and wait until the progress
 bar says that the scan is complete; the scan time stands in the scan program. Opening the doors would trip the generator.
 Close the shutter when the scan is complete.
 """,
-        criteria=(c.SCAN_COMPLETE, c.SCAN_LIT, c.SHUTTER_CLOSED, c.NO_TRIP),
+        criteria=(c.SCAN_COMPLETE, c.SCAN_LIT, c.SHUTTER_CLOSED, c.DOORS_CLOSED, c.NO_TRIP),
         reference=reference.S07,
         alternatives=reference.S07_OTHER,
         near_misses=near_misses.S07,
-        formats={**ANGLES, "scan_rate": "g"},
+        formats={**ANGLES, "scan_rate": "g", "divergence_slit": "g"},
     ),
     Subtask(
         name="s08-save-result",
@@ -466,14 +486,14 @@ Close the shutter when the scan is complete.
         category=Category.COMPLETION,
         numbers=save_result,
         goal="""
-A scan has just finished. Save it under the file name {file_name} in both formats, as {file_name}.xy and as
-{file_name}.xrdml. Files that are in the data folder already must not be replaced.
+Scan 1 has just finished and stands in the diagram. Save it under the file name {file_name} in both formats, as
+{file_name}.xy and as {file_name}.xrdml. Files that are in the data folder already must not be replaced.
 """,
         method="""
 SAVE DIFFRACTOGRAM opens a dialog. Type the file name without extension and take it over with Enter, switch both formats
 on, and press Save. The data folder at the right lists what was written.
 """,
-        criteria=(c.XY_SAVED, c.XRDML_SAVED, c.ARCHIVE_KEPT),
+        criteria=(c.XY_SAVED, c.XRDML_SAVED, c.FIRST_SAVED, c.ARCHIVE_KEPT),
         reference=reference.S08,
         alternatives=reference.S08_OTHER,
         near_misses=near_misses.S08,

@@ -1,0 +1,57 @@
+"""What a model may answer with that no log can hold, taken out before anybody sees it."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from inspect_ai.model import Model, ModelOutput
+from inspect_ai.model import ModelCall as Call
+from pydantic_core import PydanticSerializationError
+
+from matassay.core import plain_json
+
+
+def clean_answers(model: Model) -> None:
+    """From now on, all that the model answers is plain text and numbers.
+
+    Half a surrogate pair, which JSON can name, fails the writing of the log, and with it every episode of the run. The
+    engine records an answer as soon as its provider returns, so it is cleaned there.
+    """
+    api = model.api
+    generate = api.generate
+    if "generate" in vars(api):  # done for an earlier episode
+        return
+
+    @wraps(generate)
+    async def cleaned(*args: Any, **kwargs: Any) -> Any:
+        answer = await generate(*args, **kwargs)
+        if isinstance(answer, tuple):
+            output, call = answer
+            return _clean(output), _clean_call(call)
+        return _clean(answer)
+
+    setattr(api, "generate", cleaned)  # noqa: B010 - mypy does not let a method be assigned
+
+
+def _clean(output: Any) -> Any:
+    if not isinstance(output, ModelOutput):
+        return output  # an exception of the provider
+    for choice in output.choices:
+        for call in choice.message.tool_calls or []:
+            try:
+                call.arguments = plain_json(call.arguments)
+            except RecursionError:
+                call.arguments, call.parse_error = {}, "the arguments are nested too deeply"
+    try:
+        output.model_dump_json()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        return ModelOutput.model_validate(plain_json(output.model_dump()))
+    return output
+
+
+def _clean_call(call: Call | None) -> Call | None:
+    if call is not None:
+        call.request = plain_json(call.request)
+        call.response = plain_json(call.response)
+    return call
