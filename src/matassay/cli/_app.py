@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from matassay import __version__
-from matassay.core import EnvironmentFailure, MatAssayError
+from matassay.core import EnvironmentFailure, MatAssayError, UnreadableLog
 
 from . import _doctor, _list, _play, _report, _run, _verify
 from ._console import say
@@ -74,7 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     args, debug = _without_debug(sys.argv[1:] if argv is None else list(argv))
     try:
-        app(args=args, prog_name="matassay")
+        with _plain_warnings():
+            app(args=args, prog_name="matassay")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else BAD_USE if end.code else DONE
     except KeyboardInterrupt:
@@ -97,6 +100,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"matassay: {type(error).__name__}: {error}", "This was not expected: --debug shows where it came from.")
         return BAD_USE
     return DONE
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Say what is left out of logs without the line of code that found it."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def shown(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+            if issubclass(category, UnreadableLog):
+                say(f"matassay: {message}")
+            else:
+                show(message, category, *rest)
+
+        warnings.showwarning = shown
+        yield
 
 
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:

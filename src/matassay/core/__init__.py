@@ -3,7 +3,7 @@
 from ._action import ACTIONS, MAX_WAIT, MIN_REGION, SCREEN, Action, action_cost, parse_action
 from ._clock import Agenda
 from ._episode import Episode, StepLimitReached, StepRecord, Turn
-from ._errors import EnvironmentFailure, GraderFailure, InvalidAction, MatAssayError, UnknownTask
+from ._errors import EnvironmentFailure, GraderFailure, InvalidAction, MatAssayError, UnknownTask, UnreadableLog
 from ._evidence import Artefact, Consequence, Evidence
 from ._number import is_number
 from ._observation import AccessibleNode, Observation
@@ -58,6 +58,7 @@ __all__ = [
     "Tolerance",
     "Turn",
     "UnknownTask",
+    "UnreadableLog",
     "Verdict",
     "World",
     "action_cost",

@@ -19,5 +19,9 @@ class GraderFailure(MatAssayError):
     """A criterion raised: the outcome is ``grader_error``, never a zero."""
 
 
+class UnreadableLog(UserWarning):
+    """A file among logs, or an episode in one, is left out because it cannot be read; the text names it."""
+
+
 class UnknownTask(MatAssayError):
     """No registered task has the given id or prefix."""

@@ -9,12 +9,12 @@ from ._number import is_number
 
 
 def plain_text(text: str) -> str:
-    """The text without halves of surrogate pairs, which no file and no log can hold; whole pairs are joined.
+    r"""The text without halves of surrogate pairs, which no file and no log can hold; whole pairs are joined.
 
     Examples
     --------
-    >>> plain_text("a\\ud800b"), plain_text("\\ud83d\\ude00")
-    ('a\ufffdb', '\U0001f600')
+    >>> ascii(plain_text("a\ud800b")), ascii(plain_text("\ud83d\ude00"))
+    ("'a\\ufffdb'", "'\\U0001f600'")
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

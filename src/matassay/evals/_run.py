@@ -20,13 +20,13 @@ from inspect_ai.log import EvalLogInfo
 from inspect_ai.model import Model, get_model
 
 from matassay.agents import AGENTS
-from matassay.core import EpisodeResult, Guidance, MatAssayError, Outcome, Task
+from matassay.core import EpisodeResult, Guidance, MatAssayError, Outcome, Task, UnreadableLog
 
 from . import _registry  # noqa: F401 - so that the provider and the hooks are known even without an installed entry point
 from ._progress import listening
 from ._provider import PROVIDER
 from ._task import GUI, build_task, digest, samples, settings_from
-from .results import LogDir, Row, UnreadableLog, comparable, read_headers, read_log_dir
+from .results import LogDir, Row, comparable, read_headers, read_log_dir
 
 #: Called with the number of episodes finished, the number of all, and the newest result.
 Progress = Callable[[int, int, EpisodeResult], None]
@@ -216,13 +216,15 @@ def only_readable_logs(log_dir: str | Path) -> Iterator[None]:
             for path, header in reversed(found)
         ]
 
-    engine = importlib.import_module("inspect_ai._eval.evalset")  # private: its version is pinned, and a test looks
+    engine: Any = importlib.import_module(
+        "inspect_ai._eval.evalset"
+    )  # private: its version is pinned, and a test looks
     own = engine.list_eval_logs
-    engine.list_eval_logs = listing  # type: ignore[attr-defined] - as above
+    engine.list_eval_logs = listing
     try:
         yield
     finally:
-        engine.list_eval_logs = own  # type: ignore[attr-defined] - as above
+        engine.list_eval_logs = own
 
 
 def _is_current(row: Row, dataset: Sequence[Sample]) -> bool:

@@ -141,7 +141,7 @@ def settings_from(
 
 def split_settings() -> dict[str, str]:
     """The private split that the tasks' numbers are of; nothing for the public one."""
-    return {"private_split": digest} if (digest := split_digest()) else {}
+    return {"private_split": split} if (split := split_digest()) else {}
 
 
 def digest(value: Any) -> str:

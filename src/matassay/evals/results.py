@@ -23,7 +23,7 @@ from inspect_ai.log import (
 from inspect_ai.scorer import Score
 
 from matassay.agents import describe
-from matassay.core import EpisodeResult, MatAssayError, Outcome, measures
+from matassay.core import EpisodeResult, MatAssayError, Outcome, UnreadableLog, measures
 
 from ._prices import cost, tokens
 from ._provider import PROVIDER
@@ -101,13 +101,10 @@ def read_log_dir(log_dir: str | Path) -> LogDir:
     return LogDir([row.result for row in rows], missing, rows, complete)
 
 
-class UnreadableLog(UserWarning):
-    """A file among the logs, or an episode in one, that is left out because it cannot be read."""
-
-
 def skipped(what: str, why: str) -> None:
     """Warn that something is left out."""
-    warnings.warn(f"skipped {what}: {why}", UnreadableLog, stacklevel=2)
+    # From this line always, so that Python says it once, however often a file is come upon.
+    warnings.warn(f"skipped {what}: {why}", UnreadableLog, stacklevel=1)
 
 
 def log_files(folder: str | Path) -> list[Path]:
@@ -136,7 +133,7 @@ def read_log(path: Path, *, header_only: bool = False) -> EvalLog:
     """
     try:
         if not path.is_file():
-            raise OSError("it is not a file")  # noqa: TRY301 - the same to the caller as a file of another kind
+            raise OSError("it is not a file")
         return read_eval_log(str(path), header_only=header_only)
     except Exception as error:
         # Whatever the engine's readers raise for a file that is none of theirs.

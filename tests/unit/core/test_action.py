@@ -59,6 +59,14 @@ def test_what_providers_fill_in_is_no_mistake(empty: Any) -> None:
         ({"action": "scroll", "scroll_direction": "up", "scroll_amount": 51}, "between 0 and 50"),
         ({"action": "key", "text": "a", "repeat": 0}, "between 1 and 100"),
         ({"action": "zoom", "region": [5, 5, 5, 9]}, "is empty"),
+        ({"action": "zoom", "region": [0, 9, 1366, 10]}, "has 1366 x 1 pixels, at least 8 x 8 are needed"),
+        ({"action": "type", "text": "a\tb"}, "use 'key' with 'Tab'"),
+        ({"action": "type", "text": "a\nb"}, "must be one line"),
+        ({"action": "type", "text": "a\n\n"}, "must be one line"),
+        ({"action": "type", "text": "a\x1b"}, "control character"),
+        ({"action": "type", "text": "a\ud800b"}, "half of a surrogate pair"),
+        ({"action": "key", "text": "\udfff"}, "half of a surrogate pair"),
+        ({"action": "wait", "duration": 1, "x\ud800": 1}, "does not take 'x\ufffd'"),
         ({"action": "zoom", "region": [0, 0, 2000, 9]}, "between 0 and 1366"),
         ({"action": "left_click_drag", "coordinate": [1, 1], "path": [[0, 0]] * 201}, "at most 200 points"),
     ],
@@ -71,6 +79,11 @@ def test_refusal_names_field_value_and_what_is_expected(raw: Any, text: str) -> 
 def test_corners_of_the_screen_are_on_it() -> None:
     for corner in ([0, 0], [SCREEN[0] - 1, SCREEN[1] - 1]):
         assert parse_action({"action": "mouse_move", "coordinate": corner}).coordinate == tuple(corner)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_one_newline_at_the_end_of_a_text_is_allowed(end: str) -> None:
+    assert parse_action({"action": "type", "text": f"a{end}"}).text == f"a{end}"
 
 
 def test_waiting_costs_its_time_on_the_instruments_clock() -> None:

@@ -193,3 +193,13 @@ async def test_hostile_action_does_not_fill_the_log() -> None:
         [{"action": "left_click", "coordinate": deep, "text": "a" * 10**6, **{f"k{n}": n for n in range(999)}}]
     )
     assert len(str(episode.records[0].action)) < 5000
+
+
+async def test_what_no_log_can_hold_is_not_in_the_records() -> None:
+    episode, _ = await started()
+    turn = await episode.perform([{"action": "type", "text": "a\ud800b", "k\udfff": 10**400}])
+    assert turn.error is not None
+    kept = episode.records[0].action
+    assert kept["text"] == "a\ufffdb"
+    assert len(kept["k\ufffd"]) < 50
+    f"{kept}{turn.error}".encode()

@@ -156,11 +156,12 @@ def test_noise_follows_seed_and_name() -> None:
 
 def test_files_replace_their_namesakes_and_are_bounded() -> None:
     bare = Instrument(0)
-    for n in range(60):
+    for n in range(50):
         bare.save(f"{n}.txt", b"x", "text/plain")
-    bare.save("59.txt", b"y", "text/plain")
-    assert len(bare.files) == 50
+    with pytest.raises(Refused, match="folder is full"):
+        bare.save("50.txt", b"x", "text/plain")
+    bare.save("49.txt", b"y", "text/plain")
+    assert [f.name for f in bare.files] == [f"{n}.txt" for n in range(50)], "none is dropped to make room"
     assert bare.files[-1].data == b"y"
-    assert [f.name for f in bare.files].count("59.txt") == 1
     with pytest.raises(ValueError, match="exceed the limit"):
         bare.save("big", np.zeros(33 * 2**20, dtype=np.uint8).tobytes(), "x")

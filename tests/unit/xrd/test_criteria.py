@@ -49,10 +49,10 @@ def test_coarsest_step_has_five_across_the_width(fwhm: float, step: float) -> No
     assert step in STEPS
 
 
-@pytest.mark.parametrize(("peak_rate", "rate"), [(3333.4, 4.0), (3333.0, 2.0), (1e9, 16.0), (1.0, 0.5)])
-def test_fastest_rate_has_enough_counts(peak_rate: float, rate: float) -> None:
+@pytest.mark.parametrize(("peak_rate", "rate"), [(3333.4, 4.0), (3333.0, 2.0), (1e9, 16.0), (1.0, None)])
+def test_fastest_rate_has_enough_counts(peak_rate: float, rate: float | None) -> None:
     assert c.fastest_rate(peak_rate, 0.02, 1000) == rate
-    faster = [r for r in RATES if r > rate]
+    faster = [r for r in RATES if r > (rate or 0.0)]
     assert all(peak_rate * time_per_step(0.02, r) < 1000 for r in faster)
 
 
@@ -79,7 +79,7 @@ def test_select_specimen() -> None:
     assert missing("s01-select-specimen", evidence, goal) == ["specimen_selected", "sample_id_entered"]
     right, goal = operated("s01-select-specimen", 0, ("specimen", goal["specimen"]), ("sample_id", goal["sample_id"]))
     assert verdict("s01-select-specimen", right, goal).success
-    for wrong in (goal["sample_id"].lower(), goal["sample_id"] + " ", goal["sample_id"][:-1], goal["sample_id"] + "0"):
+    for wrong in (goal["sample_id"].lower(), goal["sample_id"][:-1], goal["sample_id"] + "0"):
         other, goal = operated("s01-select-specimen", 0, ("specimen", goal["specimen"]), ("sample_id", wrong))
         assert missing("s01-select-specimen", other, goal) == ["sample_id_entered"], wrong
 
@@ -88,7 +88,11 @@ def test_power_up_is_judged_by_the_tube_not_by_the_setting() -> None:
     _, goal = operated("s03-power-up", 0)
     set_point = (("voltage_set", goal["voltage"]), ("current_set", goal["current"]))
     evidence, goal = operated("s03-power-up", 0, "standby", 20.0, *set_point, "power_on", 10.0)
-    assert missing("s03-power-up", evidence, goal) == ["voltage_reached", "current_reached"]
+    assert missing("s03-power-up", evidence, goal) == [
+        "voltage_reached",
+        "current_reached",
+        "generator_settled",
+    ]
     evidence, goal = operated("s03-power-up", 0, "standby", 20.0, *set_point, "power_on", 70.0)
     assert verdict("s03-power-up", evidence, goal).success
     evidence, goal = operated("s03-power-up", 0, "standby", 20.0, *set_point, "power_on", 70.0, "shutter")
@@ -100,7 +104,7 @@ def test_trip_is_not_forgotten() -> None:
     evidence, goal = operated(
         "s02-load-sample", 1, *shutter, "move_doors", 5.0, "load", "move_doors", 5.0, "standby", 30.0
     )
-    assert missing("s02-load-sample", evidence, goal) == ["no_trip"]
+    assert missing("s02-load-sample", evidence, goal) == ["not_switched_off", "no_trip"]
     assert verdict("s02-load-sample", evidence, goal).score == 1.0, "the goal is reached, success is not"
 
 
@@ -160,10 +164,15 @@ def test_formats_and_names_are_not_interchangeable() -> None:
     xy, xrdml = goal["file_name"] + ".xy", goal["file_name"] + ".xrdml"
     data = {a.name: a.data or b"" for a in evidence.artefacts}
     swapped = with_file(with_file(evidence, xy, data[xrdml]), xrdml, data[xy])
-    assert missing("s08-save-result", swapped, goal) == ["xy_saved", "xrdml_saved"]
+    assert missing("s08-save-result", swapped, goal) == ["xy_saved", "xrdml_saved", "right_scan_saved"]
     renamed = tuple(dataclasses.replace(a, name=a.name.upper()) for a in evidence.artefacts)
     other = dataclasses.replace(evidence, artefacts=renamed)
-    assert missing("s08-save-result", other, goal) == ["xy_saved", "xrdml_saved", "archive_kept"]
+    assert missing("s08-save-result", other, goal) == [
+        "xy_saved",
+        "xrdml_saved",
+        "right_scan_saved",
+        "archive_kept",
+    ]
 
 
 def test_archive_may_not_shrink() -> None:
@@ -186,7 +195,7 @@ def test_part_of_a_scan_is_not_the_scan() -> None:
         ("write_xrdml", True), "confirm_save",
     )  # fmt: skip
     assert evidence.artefact(goal["file_name"] + ".xy") is not None
-    assert missing("s08-save-result", evidence, goal) == ["xy_saved", "xrdml_saved"]
+    assert missing("s08-save-result", evidence, goal) == ["xy_saved", "xrdml_saved", "right_scan_saved"]
 
 
 # --- the workflow is judged by the scan that was saved
@@ -232,3 +241,82 @@ def test_settings_after_the_scan_do_not_mend_it() -> None:
     evidence, goal = workflow(voltage=30)
     mended = dataclasses.replace(evidence, state={**evidence.state, "voltage": goal["voltage"]})
     assert "generator_at_set_point" in missing("workflow", mended, goal)
+
+
+# --- ways that once passed without doing what the task says (found by a hostile reader)
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        (("voltage_set", 20), ("current_set", 5), ("scan_rate", "0.5")),
+        ("move_doors", 5.0, "unload", "move_doors", 5.0, ("scan_rate", "0.5")),
+        (
+            ("specimen", "Glassy sand: quartz with glass"),
+            "move_doors",
+            5.0,
+            "load",
+            "move_doors",
+            5.0,
+            ("scan_rate", "0.5"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_rate_is_not_right_because_nothing_would_be(trick: tuple[Any, ...], seed: int) -> None:
+    assert not verdict("s06-set-scan-rate", *operated("s06-set-scan-rate", seed, *trick)).success
+
+
+@pytest.mark.parametrize("task", ["s04-set-angles", "s05-set-step-size", "s06-set-scan-rate"])
+def test_a_scan_that_was_not_to_be_started_counts_against_it(task: str) -> None:
+    evidence, goal = operated(task, 0, "shutter", "start_scan", 5.0)
+    assert "no_scan_started" in missing(task, evidence, goal)
+
+
+def _resaved(*between: Any, xy: bool = True, xrdml: bool = True) -> list[str]:
+    goal = find_task("instruments/xrd/s08-save-result").scenario(0).goal
+    return missing(
+        "s08-save-result",
+        *operated(
+            "s08-save-result", 0, "save_diffractogram", ("file_name", goal["file_name"]), ("write_xrdml", True),
+            ("write_xy", not xy), ("write_xrdml", not xrdml), "confirm_save", *between, "save_diffractogram",
+            ("file_name", goal["file_name"]), ("write_xy", xy), ("write_xrdml", xrdml), "confirm_save", "confirm_replace",
+        ),
+    )  # fmt: skip
+
+
+def test_another_scan_under_the_right_name_is_the_wrong_file() -> None:
+    dark = (("start_angle", 5.0), ("end_angle", 10.0), ("step_size", "0.080"), ("scan_rate", "16"), "start_scan", 100.0)
+    assert "right_scan_saved" in _resaved(*dark)
+    assert "right_scan_saved" in _resaved(*dark, xy=False)
+    assert _resaved() == [], "saving the same scan again, over one's own file, harms nothing"
+
+
+def test_ramping_through_the_set_point_is_not_being_there() -> None:
+    _, goal = operated("s03-power-up", 0)
+    higher = (("voltage_set", goal["voltage"]), ("current_set", 40 if goal["current"] < 40 else 45))
+    for stop in (2.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0):
+        evidence, goal = operated("s03-power-up", 0, "standby", 20.0, *higher, "power_on", stop)
+        assert not verdict("s03-power-up", evidence, goal).success
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("voltage_set", 20), ("divergence_slit", "0.125"), ("receiving_slit", "0.1"), ("nickel_filter", False)],
+)
+def test_a_degraded_measurement_is_not_the_one_asked_for(change: tuple[str, Any]) -> None:
+    evidence, goal = operated("s07-run-scan", 0, change, 60.0, *SCAN)
+    assert missing("s07-run-scan", evidence, goal) == ["scan_complete", "scan_with_xrays"]
+
+
+def test_standby_left_and_found_again_was_left() -> None:
+    assert "not_switched_off" in missing(
+        "s02-load-sample", *operated("s02-load-sample", 0, "power_off", "standby", 30.0)
+    )
+
+
+def test_optics_put_back_after_the_scan_were_still_wrong() -> None:
+    evidence, goal = workflow(leave=("shutter", "standby"))
+    wrong = [{**s, "divergence_slit": 0.125} for s in evidence.state["scans"]]
+    forged = dataclasses.replace(evidence, state={**evidence.state, "scans": wrong})
+    assert missing("workflow", forged, goal) == ["optics_kept"]

@@ -57,7 +57,8 @@ def test_power_on_state() -> None:
         "specimen": "", "sample_id": "", "on_stage": "", "doors": "closed", "shutter_open": False, "xrays": False,
         "generator": "off", "voltage": 0.0, "current": 0.0, "start_angle": 5.0, "end_angle": 80.0, "step_size": 0.04,
         "scan_rate": 8.0, "divergence_slit": 0.5, "receiving_slit": 0.2, "nickel_filter": True,
-        "expected_peak_rate": 0.0, "scans": [], "saved": {},
+        "expected_peak_rate": 0.0, "scans": [], "saved": {}, "archive": {}, "generator_ready": False, "ramping": False,
+        "hv_drops": 0, "voltage_set": 30, "current_set": 10,
     }  # fmt: skip
 
 
@@ -251,6 +252,19 @@ def test_shutter_decides_point_by_point() -> None:
     assert (scan["done"], scan["lit_points"]) == (151, 101)
     counts = d.instrument.scans[0].counts  # type: ignore[attr-defined]
     assert counts[50:100].mean() < 0.5 < 2 < counts[:50].mean()
+
+
+def test_a_point_that_was_shaded_for_a_part_is_dark() -> None:
+    d = ready()
+    d.press("start_scan")
+    d.advance(SLEW)
+    for _ in range(20):  # 0.3 s a point: open for 0.1 s, shut for 0.2 s of each
+        d.advance(0.1)
+        d.press("shutter")
+        d.advance(0.2)
+        d.press("shutter")
+    scan = state(d)["scans"][0]
+    assert (scan["done"], scan["lit_points"]) == (20, 0)
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,11 @@ def levels(screen: Observation) -> tuple[float, float, float]:
     return float(low), float(high), float(max((a <= 0).mean(), (a >= 255).mean()))
 
 
-def adjust_levels(screen: Observation, low: float = 0.12, high: float = 0.85) -> Move:
+def adjust_levels(screen: Observation, low: float = 0.10, high: float = 0.80) -> Move:
     """Bring the 1st and 99th percentile of the live picture near two grey levels, by trying."""
     for _ in range(8):
         first, last, _clipped = levels(screen)
-        if abs(first - low) < 0.05 and abs(last - high) < 0.07:
+        if abs(first - low) < 0.025 and abs(last - high) < 0.04:
             break
         screen = yield from retune(screen, first, last, low, high)
     return screen
@@ -405,7 +405,7 @@ def _s08(scenario: Scenario) -> Move:
 
 @as_policy
 def _s08_darker(scenario: Scenario) -> Move:
-    return (yield from adjust_levels((yield from look()), 0.08, 0.78))
+    return (yield from adjust_levels((yield from look()), 0.06, 0.76))
 
 
 @as_policy

@@ -529,7 +529,7 @@ column, and leave the high tension off at the end.
         reference=reference.WORKFLOW,
         alternatives=(),
         near_misses=near_misses.WORKFLOW,
-        steps=900,
+        steps=1100,
         formats=_G,
     ),
 )

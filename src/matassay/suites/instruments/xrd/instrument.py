@@ -493,9 +493,11 @@ class Xrd(Instrument):
         reached = int((self.now - scan.began) / scan.time_per_step + 1e-6) if self.now > scan.began else 0
         fresh = slice(scan.done, min(reached, len(scan.two_theta)))
         beam = self.xrays and self.generator_ready
+        counted_none = fresh.stop <= fresh.start
         self._count(scan, fresh, beam)
         # the point that has begun is spoilt if there was no beam during any part of it
-        scan.shaded = not beam if fresh.stop > fresh.start else scan.shaded or (not beam and self.now > scan.began)
+        begun = self.now - scan.began > scan.done * scan.time_per_step + 1e-6
+        scan.shaded = begun and (not beam or (scan.shaded and counted_none))
         if scan.complete:
             self._finish(scan)
 
