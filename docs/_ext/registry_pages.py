@@ -1,6 +1,6 @@
 """Pages made from the registry: one per instrument, program or study, and their index.
 
-A group's own README (beside its tasks.py) becomes the second half of its page, so that adding a folder to a suite is
+A group's own README (beside its tasks.py) and the pages in its docs/ become the second half of its page, so that adding a folder to a suite is
 all that adding its documentation takes.
 """
 
@@ -53,8 +53,9 @@ def group_page(suite: str, group: str, tasks: list[Task], folder: Path) -> str:
         lines += [criterion_row(c) for c in task.criteria]
     readme = readme_of(suite, group)
     if readme is not None:
-        path = Path(os.path.relpath(readme, folder)).as_posix()
-        lines += ["", f"```{{include}} {path}", ":heading-offset: 1", ":relative-images:", "```"]
+        for page in (readme, *sorted((readme.parent / "docs").glob("*.md"))):
+            path = Path(os.path.relpath(page, folder)).as_posix()
+            lines += ["", f"```{{include}} {path}", ":heading-offset: 1", ":relative-images:", "```"]
     return "\n".join([*lines, ""])
 
 

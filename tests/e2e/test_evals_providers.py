@@ -363,3 +363,22 @@ def test_openai_as_a_function(tmp_path, model, options):
     assert (tool["type"], tool["name"]) == ("function", "computer")
     assert pngs(requests[1]["input"][-1])
     assert "outside the screen" in json.dumps(requests[2]["input"][-1])
+
+
+@pytest.mark.parametrize(
+    ("wrap", "model", "path", "step"),
+    [
+        (openai, "openai/gpt-5.2", "/v1", function_call),
+        (anthropic, "anthropic/claude-opus-5-5", "", function),
+    ],
+)
+def test_half_a_surrogate_pair_is_no_failure_of_the_environment(tmp_path, wrap, model, path, step):
+    turns = [
+        [step(action="type", text="a\ud800b")],
+        [step(action="left_click", coordinate=CLICK_SWITCH)],
+        ["Done \ud800."],
+    ]
+    result, requests = act(tmp_path, wrap, model, turns, path, internal_tools=False)
+    assert result.error is None
+    assert (result.outcome, result.steps, result.score) == (Outcome.SCORED, 2, 0.5)
+    assert "ud800" not in json.dumps(requests)

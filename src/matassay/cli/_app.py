@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, TextIO
 
 import typer
 
@@ -106,13 +106,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _plain_warnings() -> Iterator[None]:
     """Say what is left out of logs without the line of code that found it."""
     with warnings.catch_warnings():
-        show = warnings.showwarning
+        show, said = warnings.showwarning, set[str]()
 
-        def shown(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+        def shown(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
             if issubclass(category, UnreadableLog):
-                say(f"matassay: {message}")
+                if str(message) not in said:  # logs are read more than once
+                    said.add(str(message))
+                    say(f"matassay: {message}")
             else:
-                show(message, category, *rest)
+                show(message, category, filename, lineno, file, line)
 
         warnings.showwarning = shown
         yield

@@ -28,14 +28,14 @@ def list_tasks(
         from rich.markup import escape
         from rich.table import Table
 
-        # Where the terminal is narrow, what can be told from the rest is left out, so that no word is broken.
+        # Where the terminal is narrow, the longest columns are left out, so that no word is broken.
         common, ids = shortened([t.id for t in tasks]) if out.narrow else ("", [t.id for t in tasks])
         table = Table(box=None, pad_edge=False, header_style="bold", title=escape(f"{common}/") if common else None)
         table.title_justify, table.title_style = "left", ""
-        columns = [c for c in COLUMNS if c != "title" or not out.narrow]
+        columns = [c for c in COLUMNS if c not in ("title", "category") or not out.narrow]
         for name in columns:
             right = name in ("steps", "revision")
-            table.add_column(name, justify="right" if right else "left", no_wrap=right or name == "id", overflow="fold")
+            table.add_column(name, justify="right" if right else "left", no_wrap=out.narrow, overflow="fold")
         for id, t in zip(ids, tasks, strict=True):
             cells = (id, t.title, t.span, t.level, t.category, ", ".join(t.guidances), t.step_limit, t.revision)
             named = dict(zip(COLUMNS, cells, strict=True))

@@ -48,8 +48,7 @@ def play(
     guidance: Annotated[Guidance, typer.Option(help="Which instruction.")] = Guidance.FULL,
     log_dir: Annotated[
         Path | None,
-        typer.Option(
-            metavar="D", parser=folder_named, help="Folder for the log.  [default: logs/<date-time>-human]"),
+        typer.Option(metavar="D", parser=folder_named, help="Folder for the log.  [default: logs/<date-time>-human]"),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 0,
     speed: Annotated[

@@ -47,23 +47,26 @@ def report(
             where = {"html": str(files.html), "csv": str(files.csv), "json": str(files.json)}
             real.json({**summary.to_json(), "files": where})
             return
-        real.table(_summary_table(summary))
+        real.table(_summary_table(summary, narrow=real.narrow))
         real.lines("", *(f"report  {path}" for path in (files.html, files.csv, files.json)))
         say(*(f"note: {text}" for text in summary.warnings))
 
 
-def _summary_table(summary: Summary) -> Any:
+def _summary_table(summary: Summary, *, narrow: bool) -> Any:
+    """The rates; where the terminal is narrow, without the last columns, which the page has."""
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     left = ("", "agent or model", "guidance")
-    for name in (*left, "graded", "success", "95 % interval", "score", "steps", "on success", "false term.", "invalid"):
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+    more = () if narrow else ("steps", "on success", "false term.", "invalid")
+    for name in (*left, "graded", "success", "95 % interval", "score", *more):
+        folded = narrow and name == "agent or model"
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=not folded, overflow="fold")
     for name in ("overall", "span", "level", "group"):
         for r in summary.rows(name):
             i = r.success
-            table.add_row(
+            cells = (
                 r.key,
                 escape(r.subject.label),
                 r.guidance,
@@ -74,6 +77,7 @@ def _summary_table(summary: Summary) -> Any:
                 "-" if r.false_termination_rate is None else f"{r.false_termination_rate:.0%}",
                 str(r.invalid_actions),
             )
+            table.add_row(*cells[: len(table.columns)])
         table.add_section()
     return table
 

@@ -319,19 +319,18 @@ def _print(out: Out, results: Sequence[EpisodeResult], files: dict[str, Path]) -
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    # Where the terminal is narrow, what all ids begin with stands above the table: no word is broken, nothing is lost.
+    # Where the terminal is narrow, what all ids begin with stands above the table, so that no word is broken.
     common, ids = shortened([r.id for r in results]) if out.narrow else ("", [r.id for r in results])
     table.add_column("task", overflow="fold")
-    for name in ("guidance", "seed", "outcome", "success", "score", "steps", "invalid"):
+    columns = ("guidance", "seed", "outcome", "success", "score", "steps", *(() if out.narrow else ("invalid",)))
+    for name in columns:
         right = name in ("seed", "score", "steps", "invalid")
         table.add_column(name, justify="right" if right else "left", no_wrap=True, min_width=len(name))
-    for name, r in zip(ids, results, strict=True):
+    for id, r in zip(ids, results, strict=True):
         success = "-" if r.success is None else "[green]yes[/]" if r.success else "[red]no[/]"
         score = "-" if r.score is None else f"{r.score:.2f}"
-        table.add_row(
-            escape(name), r.guidance, str(r.seed), str(r.outcome).replace("_", " "), success, score, str(r.steps),
-            str(r.invalid_actions),
-        )  # fmt: skip
+        cells = (r.guidance, str(r.seed), str(r.outcome).replace("_", " "), success, score, str(r.steps))
+        table.add_row(escape(id), *cells, *(() if out.narrow else (str(r.invalid_actions),)))
     s = summary(results)
     words = f"{s['scored']} of {counted(len(results), 'episode')} graded"
     if s["scored"]:

@@ -10,7 +10,7 @@ from inspect_ai.log import EvalSample, ProvenanceData, edit_score, recompute_met
 from inspect_ai.scorer import Score, ScoreEdit
 
 from matassay.agents import describe
-from matassay.core import EpisodeResult, MatAssayError, Outcome
+from matassay.core import EpisodeResult, MatAssayError, Outcome, find_task
 
 from ._record import Record
 from ._scorer import VERDICT, score_of, ungraded
@@ -42,6 +42,8 @@ def regrade(log: str | Path, out: str | Path | None = None) -> list[tuple[Episod
     ------
     MatAssayError
         If the log cannot be read or holds no episodes.
+    UnknownTask
+        If a task of the log is not installed; nothing is written then.
     """
     source, target = Path(log), Path(out or log)
     content = read_log(source)
@@ -56,6 +58,7 @@ def regrade(log: str | Path, out: str | Path | None = None) -> list[tuple[Episod
         except LABELS_MISSING as error:
             skipped(f"{source}: episode {sample.id}", f"its labels are damaged ({describe(error)})")
             continue
+        find_task(old.id)  # without it nothing is judged: the log stays as it is, with its verdicts
         fresh = _score(sample, old)
         edit = ScoreEdit(
             value=fresh.value,

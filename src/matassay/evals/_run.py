@@ -205,7 +205,7 @@ def only_readable_logs(log_dir: str | Path) -> Iterator[None]:
             found = read_headers(log_dir)
         return [
             EvalLogInfo(
-                name=path.as_uri() if path.as_uri() == f"file://{path}" else str(path),
+                name=f"file://{path}",  # as the engine writes it, not quoted
                 type="file",
                 size=(stat := path.stat()).st_size,
                 mtime=stat.st_mtime * 1000,
@@ -216,15 +216,16 @@ def only_readable_logs(log_dir: str | Path) -> Iterator[None]:
             for path, header in reversed(found)
         ]
 
-    engine: Any = importlib.import_module(
-        "inspect_ai._eval.evalset"
-    )  # private: its version is pinned, and a test looks
-    own = engine.list_eval_logs
-    engine.list_eval_logs = listing
+    # Private names: the engine's version is pinned, and a test holds what is asked of them.
+    places: list[Any] = [importlib.import_module(n) for n in ("inspect_ai._eval.evalset", "inspect_ai.log._file")]
+    own = [place.list_eval_logs for place in places]
+    for place in places:
+        place.list_eval_logs = listing
     try:
         yield
     finally:
-        engine.list_eval_logs = own
+        for place, function in zip(places, own, strict=True):
+            place.list_eval_logs = function
 
 
 def _is_current(row: Row, dataset: Sequence[Sample]) -> bool:

@@ -103,7 +103,6 @@ def read_log_dir(log_dir: str | Path) -> LogDir:
 
 def skipped(what: str, why: str) -> None:
     """Warn that something is left out."""
-    # From this line always, so that Python says it once, however often a file is come upon.
     warnings.warn(f"skipped {what}: {why}", UnreadableLog, stacklevel=1)
 
 

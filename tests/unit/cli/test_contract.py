@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -153,7 +154,7 @@ def test_what_cannot_be_graded_is_null_leaves_the_rates_and_exits_with_2(shell, 
         "attempted": 1, "scored": 0, "success_rate": None, "mean_score": None, "mean_steps": None,
     }  # fmt: skip
     assert "not graded" in alone.err
-    assert "0 of 1 episodes graded" in shell("run", task, "--agent", "reference").out
+    assert "0 of 1 episode graded" in shell("run", task, "--agent", "reference").out
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,43 @@ def test_finished_episodes_are_not_run_again(shell, monkeypatch, tmp_path):
     assert first.json() == again.json()
     assert more.json()["tasks"][:2] == first.json()["tasks"]
     assert (tmp_path / "trace").read_text().splitlines() == ["start 0", "start 1", "start 2"]
+
+
+def test_a_run_that_is_finished_says_so(shell):
+    args = ["run", LAMP, "--agent", "null", "--log-dir", "d"]
+    assert "finished already" not in shell(*args).err
+    assert "1 of 1 are finished already, nothing to do" in shell(*args).err
+    assert "1 of 2 are finished already\n" in shell(*args, "--seeds", "2").err
+
+
+def test_a_folder_of_logs_is_that_folder_only(shell):
+    shell("run", LAMP, "--agent", "null", "--log-dir", "d/inside")
+    assert shell("report", "d").code == 2
+    ran = shell("run", LAMP, "--agent", "null", "--log-dir", "d")
+    assert "finished already" not in ran.err
+    assert len(list(Path("d").glob("*.eval"))) == 1
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below", "/proc/nope", ""])
+def test_folder_that_cannot_be_written_is_said_before_anything_runs(shell, folder):
+    Path("file").touch()
+    ran = shell("run", LAMP, "--agent", "null", "--log-dir", folder)
+    assert (ran.code, ran.out) == (2, "")
+    assert (f"cannot write logs to {folder}: " if folder else "the name of a folder is empty") in ran.err
+    assert "Starting" not in ran.err
+
+
+def test_model_that_cannot_be_used_is_one_line_and_leaves_no_folder(shell, monkeypatch):
+    ran = shell("run", LAMP, "--model", "nobody/model")
+    assert "matassay: model 'nobody/model' cannot be used: " in ran.err
+    assert not Path("logs").exists()
+
+    def refuse(*args, **options):
+        raise ValueError("ERROR: No client\n\nNo [bold][blue]SOME_KEY[/blue][/bold] defined.")
+
+    monkeypatch.setattr("matassay.evals._run.get_model", refuse)
+    ran = shell("run", LAMP, "--model", "nobody/model")
+    assert ran.err.endswith("cannot be used: No client No SOME_KEY defined.\n")
 
 
 def test_interrupted(shell, monkeypatch):
@@ -352,7 +390,9 @@ def test_report(shell, logs):
     assert shell("report", "nowhere").code == 2
     Path("empty").mkdir()
     empty = shell("report", "empty", "--format", "json")
-    assert (empty.code, empty.json()["tables"]["overall"]) == (0, [])
+    assert (empty.code, empty.out) == (2, "")
+    assert "no finished episode in empty" in empty.err
+    assert not list(Path("empty").iterdir())
 
 
 def test_regrade(shell, logs, monkeypatch):
@@ -363,12 +403,14 @@ def test_regrade(shell, logs, monkeypatch):
     assert episodes[0]["before"] == episodes[0]["after"]
     ran = shell("regrade", *Path("null").glob("*.eval"))
     assert ran.code == 0
-    assert "2 episodes of 1 logs graded again, 0 verdicts changed" in ran.out
+    assert "2 episodes of 1 log graded again, 0 verdicts changed" in ran.out
     dark = toy.Criterion("dark", "It is dark.", lambda e, g: not e.state["on"])
     other = toy.Suite("toy", (toy.make("s01-switch-on", criteria=(*toy.GOALS[2:], dark)),))
     monkeypatch.setattr("matassay.core._registry.suites", lambda: {"toy": other})
-    changed = shell("regrade", "null")
-    assert "no success, score 0.00 -> success, score 1.00" in changed.out
+    rest = shell("regrade", "ref", "null")  # the suite has one of the two tasks of `ref` no longer
+    assert rest.code == 2
+    assert re.search(r"not graded again: .*/ref/.*: no task has the id", rest.err)
+    assert "no success, score 0.00 -> success, score 1.00" in rest.out
     assert shell("regrade", "nowhere").code == 2
     Path("empty").mkdir()
     assert shell("regrade", "empty").code == 2
@@ -385,6 +427,15 @@ def test_replay(shell, logs):
     assert shell("replay", "ref", "--sample", "s03").out == "replay  ref/replay.s03.html\n"
     for args in (["nowhere"], ["ref", "--sample", "nothing"], [log, "--sample", "nothing"]):
         assert shell("replay", *args).code == 2
+
+
+def test_view_says_that_its_port_is_taken(shell):
+    Path("logs").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = shell("view", "--port", str(port))
+    assert ran.code == 2
+    assert f"port {port} of 127.0.0.1 cannot be used (Address already in use)" in ran.err
 
 
 def test_view(shell, monkeypatch):

@@ -57,6 +57,8 @@ def test_which_task_is_meant():
     for wrong in (("nothing", None), ("xrd", "s99")):
         with pytest.raises(MatAssayError):
             choose(*wrong)
+    with pytest.raises(MatAssayError, match=r"there are: .*xrd"):
+        choose("nothing", None)
 
 
 async def person(url: str) -> None:
@@ -83,7 +85,7 @@ def walk(node: dict):
 
 @pytest.mark.browser
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("end", ["enter", "interrupt"])
+@pytest.mark.parametrize("end", ["enter", "interrupt", "terminate"])
 async def test_a_session(tmp_path: Path, end: str):
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "matassay", "play", "xrd", "s04", "--no-open", "--log-dir", str(tmp_path), "--format", "json",
@@ -102,7 +104,7 @@ async def test_a_session(tmp_path: Path, end: str):
         if end == "enter":
             process.stdin.write(b"\n")
         else:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT if end == "interrupt" else signal.SIGTERM)
         out, err = await asyncio.wait_for(process.communicate(), 120)
     finally:
         if process.returncode is None:

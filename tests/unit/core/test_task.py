@@ -61,7 +61,7 @@ def test_suites_are_found_by_entry_point() -> None:
 
 def test_tasks_are_found_by_their_whole_id_only() -> None:
     assert find_task(SOME.id) is SOME
-    with pytest.raises(UnknownTask, match="matassay list"):
+    with pytest.raises(UnknownTask, match=rf"did you mean {SOME.id}.*matassay list"):
         find_task(SOME.id[:-1])
 
 

@@ -6,6 +6,8 @@ import base64
 import json
 import os
 import shutil
+import subprocess
+import sys
 import zipfile
 import zlib
 from dataclasses import replace
@@ -164,6 +166,19 @@ def test_a_bad_log_blocks_nothing(tmp_path):
         again = evals.run([toy.LAMP, toy.SECOND], log_dir=tmp_path, agent="reference", seeds=range(2))
     assert [r.success for r in again] == [True] * 4
     assert again[0].log == str(good)
+
+
+def test_the_command_line_names_what_it_leaves_out(tmp_path):
+    evals.run([toy.LAMP], log_dir=tmp_path, agent="reference")
+    bad = spoil(tmp_path)
+    for command in ("report", "replay"):
+        argv = [sys.executable, "-m", "matassay", command, str(tmp_path), "--format", "json"]
+        ran = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=100)
+        assert ran.returncode == 0, ran.stderr
+        assert json.loads(ran.stdout)
+        told = [line for line in ran.stderr.splitlines() if "skipped" in line]
+        assert len(told) == len(bad)
+        assert all(line.startswith("matassay: skipped /") for line in told)
 
 
 def edit(source: Path, target: Path, change, which="s01"):
