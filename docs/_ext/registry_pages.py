@@ -1,7 +1,7 @@
 """Pages made from the registry: one per instrument, program or study, and their index.
 
-A group's own README (beside its tasks.py) and the pages in its docs/ become the second half of its page, so that adding a folder to a suite is
-all that adding its documentation takes.
+A group's own README (beside its tasks.py) and the pages in its docs/ become the second half of its page, so that adding
+a folder to a suite is all that adding its documentation takes.
 """
 
 from __future__ import annotations

@@ -11,12 +11,23 @@ from matassay.verify import CHECKS, Case, Check, Trials, run_check
 
 SEEDS = 3
 
+#: Dear checks run on one seed of a task here, another seed for the next task; `matassay verify` runs them on all.
+DEAR = ("A3", "A4", "A6", "A10")
+
+
+def is_run(number: int, seed: int, check: Check) -> bool:
+    """Whether a check runs on a seed of the task of a number."""
+    if check.id in DEAR:
+        return seed == number % SEEDS
+    return check.every_seed or seed == 0
+
+
 CASES = [
     pytest.param(task, seed, check, id=f"{check.id}-{task.id}-{seed}")
-    for task in all_tasks()
+    for number, task in enumerate(all_tasks())
     for seed in range(SEEDS)
     for check in CHECKS.values()
-    if check.every_seed or seed == 0
+    if is_run(number, seed, check)
 ]
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
-from inspect_ai.model import Model, ModelOutput
+from inspect_ai.model import Model, ModelOutput, ModelUsage
 from inspect_ai.model import ModelCall as Call
 from pydantic_core import PydanticSerializationError
 
-from matassay.core import plain_json
+from matassay.core import plain_json, plain_text
+
+#: What Anthropic's client raises for arguments of a tool that are not JSON: the model's mistake, not the provider's.
+NOT_JSON: Final = "Unable to parse tool parameter JSON from model"
 
 
 def clean_answers(model: Model) -> None:
@@ -25,13 +28,27 @@ def clean_answers(model: Model) -> None:
 
     @wraps(generate)
     async def cleaned(*args: Any, **kwargs: Any) -> Any:
-        answer = await generate(*args, **kwargs)
+        try:
+            answer = await generate(*args, **kwargs)
+        except ValueError as error:
+            if not str(error).startswith(NOT_JSON):
+                raise
+            return _unparsable(model, str(error))
         if isinstance(answer, tuple):
             output, call = answer
             return _clean(output), _clean_call(call)
         return _clean(answer)
 
     setattr(api, "generate", cleaned)  # noqa: B010 - mypy does not let a method be assigned
+
+
+def _unparsable(model: Model, words: str) -> ModelOutput:
+    """A call of the tool that the engine answers with an error, and the episode counts as refused."""
+    output = ModelOutput.for_tool_call(model.name, "computer", {})
+    (call,) = output.choices[0].message.tool_calls or []
+    call.parse_error = plain_text(words)[:500]
+    output.usage = ModelUsage()
+    return output
 
 
 def _clean(output: Any) -> Any:

@@ -23,8 +23,8 @@ def regrade(log: str | Path, out: str | Path | None = None) -> list[tuple[Episod
     """Grade every episode of a log with the grading code as it is now.
 
     The new scores take the place of the old, which stay in the score's history with the checksum of the code that
-    gave them. An episode whose stored evidence is damaged, or whose task is not known, becomes a ``grader_error``. The
-    log is written beside and then renamed: it is never half written.
+    gave them. An episode whose stored evidence is damaged becomes a ``grader_error``. The log is written beside and then
+    renamed: it is never half written.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import ModelAPI, ModelCall, ModelOutput, modelapi
 
 from matassay import evals
-from matassay.core import Outcome, UnreadableLog
+from matassay.core import Outcome, UnknownTask, UnreadableLog
 from matassay.report.logs import read_replays, read_settings
 from tests.unit.evals import toy
 
@@ -228,7 +228,6 @@ def flipped(text):
         (stored("steps", "many"), "steps"),
         (stored("outcome", "splendid"), "splendid"),
         (lambda sample: sample.update(store={}), "no evidence"),
-        (lambda sample: sample["metadata"].update(task="toy/lamp/s99-unknown"), "s99-unknown"),
     ],
 )
 def test_a_damaged_episode_is_a_grader_error_and_the_others_are_graded(tmp_path, change, words):
@@ -255,3 +254,14 @@ def test_an_episode_without_labels_is_left_out(tmp_path):
     shutil.copy(path, tmp_path / "a" / only(tmp_path / "a").name)
     with pytest.warns(UnreadableLog, match="s01-switch-on"):
         assert [r.id for r in evals.read_results(tmp_path / "a")] == [toy.SECOND.id]
+
+
+def test_a_log_with_a_task_that_is_not_installed_keeps_its_verdicts(tmp_path):
+    evals.run([toy.LAMP, toy.SECOND], log_dir=tmp_path / "a", agent="reference")
+    path = tmp_path / "b.eval"
+    edit(only(tmp_path / "a"), path, lambda sample: sample["metadata"].update(task="toy/lamp/s99-unknown"))
+    before = path.read_bytes()
+    with pytest.raises(UnknownTask, match="s99-unknown"):
+        evals.regrade(path)
+    assert path.read_bytes() == before
+    assert len(list(read_replays(path))) == 2

@@ -454,7 +454,7 @@ def _s12(scenario: Scenario) -> Move:
 
 @as_policy
 def _s12_closer(scenario: Scenario) -> Move:
-    return (yield from mosaic_region((yield from look()), scenario.goal["dwell"], scenario.goal["file_name"], 8.0))
+    return (yield from mosaic_region((yield from look()), scenario.goal["dwell"], scenario.goal["file_name"], 9.3))
 
 
 def imaging(screen: Observation, scenario: Scenario) -> Move:
