@@ -50,9 +50,15 @@ class Exposure:
         """Keep something; what is neither text nor bytes is kept as JSON."""
         if isinstance(content, bytes):
             self.blobs[place] = self.blobs.get(place, b"") + content
+            if place == PICTURES:
+                return  # dark pixels have the codes of digits
             content = content.decode("utf-8", "replace")
         text = content if isinstance(content, str) else json.dumps(content)
         self.texts[place] = self.texts.get(place, "") + text + "\n"
+
+
+#: Where pixels are kept. Millions of them hold any four bytes by chance, so that only longer encodings tell anything.
+PICTURES = "pictures sent to the page"
 
 
 class Wire:
@@ -83,7 +89,10 @@ class Wire:
     def _frame(self, event: dict[str, Any]) -> None:
         frame = event["response"]
         if frame["opcode"] == 2:
-            self.exposure.add("binary messages to the page", base64.b64decode(frame["payloadData"]))
+            message = base64.b64decode(frame["payloadData"])
+            # byte 2 of the header is the codec of the panel protocol; 3 are numbers, the others pixels
+            numbers = len(message) < 12 or message[2] == 3
+            self.exposure.add("binary messages to the page" if numbers else PICTURES, message)
         else:
             self.exposure.add("messages to the page", frame["payloadData"])
 

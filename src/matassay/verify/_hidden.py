@@ -13,7 +13,7 @@ from matassay.core import Action, Guidance, is_number
 from matassay.worlds.browser import BrowserWorld, PinnedPage
 
 from ._case import Case
-from ._exposure import Exposure, expose
+from ._exposure import PICTURES, Exposure, expose
 from ._finding import Finding
 
 #: Stands in every task file, so that corpora can be filtered.
@@ -65,7 +65,10 @@ def places(value: Any, exposure: Exposure) -> list[str]:
         pattern = re.compile("|".join(forms))
         found += [place for place, text in exposure.texts.items() if pattern.search(text)]
     for encoding in encodings(value):
-        found += [place for place, blob in exposure.blobs.items() if encoding in blob and place not in found]
+        for place, blob in exposure.blobs.items():
+            by_chance = place == PICTURES and len(encoding) == 4
+            if not by_chance and place not in found and encoding in blob:
+                found.append(place)
     return found
 
 
