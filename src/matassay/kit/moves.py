@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-from matassay.core import AccessibleNode, Observation
+from matassay.core import AccessibleNode, Observation, Policy, Scenario
 
 Move = Generator[dict[str, Any], Observation, Observation]
 """A block of a policy."""
+
+
+def as_policy(move: Callable[[Scenario], Move]) -> Callable[[Scenario], Policy]:
+    """A block as a whole policy: what it returns is not needed."""
+
+    def policy(scenario: Scenario) -> Policy:
+        yield from move(scenario)
+
+    return policy
 
 
 def look() -> Move:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from matassay.core import Attempt, Observation, Scenario
-from matassay.kit.moves import Move, choose, enter, look, press, switch, wait_until
+from matassay.kit.moves import Move, as_policy, choose, enter, look, press, switch, wait_until
 
 from . import reference as r
 
 # --- S1
 
 
-@r.as_policy
+@as_policy
 def _s01_ht_left_on(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "VENT")
     return (yield from wait_until(r.lit("Vented"), screen, seconds=1.0))
 
 
-@r.as_policy
+@as_policy
 def _s01_not_awaited(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "HT OFF")
     return (yield from press(screen, "VENT"))
 
 
-@r.as_policy
+@as_policy
 def _s01_ht_only(scenario: Scenario) -> Move:
     return (yield from press((yield from look()), "HT OFF"))
 
 
-@r.as_policy
+@as_policy
 def _s01_pumped_again(scenario: Scenario) -> Move:
     screen = yield from r.vent((yield from look()))
     screen = yield from press(screen, "EVACUATE")
@@ -44,25 +44,25 @@ S01 = (
 # --- S2
 
 
-@r.as_policy
+@as_policy
 def _s02_not_driven(scenario: Scenario) -> Move:
     return (yield from press((yield from look()), "OPEN CHAMBER"))
 
 
-@r.as_policy
+@as_policy
 def _s02_driven_only(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "EXCHANGE POSITION")
     return (yield from wait_until(r.arrived, screen, seconds=1.0))
 
 
-@r.as_policy
+@as_policy
 def _s02_too_early(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "EXCHANGE POSITION")
     screen = yield from press(screen, "OPEN CHAMBER")
     return (yield {"action": "wait", "duration": 2})
 
 
-@r.as_policy
+@as_policy
 def _s02_closed_again(scenario: Scenario) -> Move:
     screen = yield from r.open_chamber((yield from look()))
     return (yield from press(screen, "CLOSE CHAMBER"))
@@ -78,17 +78,17 @@ S02 = (
 # --- S3
 
 
-@r.as_policy
+@as_policy
 def _s03_not_mounted(scenario: Scenario) -> Move:
     return (yield from press((yield from look()), "CLOSE CHAMBER"))
 
 
-@r.as_policy
+@as_policy
 def _s03_left_open(scenario: Scenario) -> Move:
     return (yield from press((yield from look()), "MOUNT HOLDER"))
 
 
-@r.as_policy
+@as_policy
 def _s03_taken_off(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "MOUNT HOLDER")
     screen = yield from press(screen, "REMOVE HOLDER")
@@ -104,20 +104,20 @@ S03 = (
 # --- S4
 
 
-@r.as_policy
+@as_policy
 def _s04_not_awaited(scenario: Scenario) -> Move:
     yield from press((yield from look()), "EVACUATE")
     return (yield {"action": "wait", "duration": 5})
 
 
-@r.as_policy
+@as_policy
 def _s04_vented(scenario: Scenario) -> Move:
     screen = yield from r.evacuate((yield from look()))
     screen = yield from press(screen, "VENT")
     return (yield {"action": "wait", "duration": 1})
 
 
-@r.as_policy
+@as_policy
 def _s04_holder_removed(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "OPEN CHAMBER")
     screen = yield from press(screen, "REMOVE HOLDER")
@@ -125,7 +125,7 @@ def _s04_holder_removed(scenario: Scenario) -> Move:
     return (yield from r.evacuate(screen))
 
 
-@r.as_policy
+@as_policy
 def _s04_ht_on(scenario: Scenario) -> Move:
     screen = yield from r.evacuate((yield from look()))
     return (yield from press(screen, "HT ON"))
@@ -148,24 +148,24 @@ def _other_sample(screen: Observation, label: str) -> Move:
     return (yield from r.select((yield from look()), others[0]))
 
 
-@r.as_policy
+@as_policy
 def _s05_other(scenario: Scenario) -> Move:
     return (yield from _other_sample((yield from look()), scenario.goal["sample"]))
 
 
-@r.as_policy
+@as_policy
 def _s05_not_awaited(scenario: Scenario) -> Move:
     return (yield from choose((yield from look()), r.SAMPLE, scenario.goal["sample"]))
 
 
-@r.as_policy
+@as_policy
 def _s05_driven_back(scenario: Scenario) -> Move:
     screen = yield from r.select((yield from look()), scenario.goal["sample"])
     screen = yield from press(screen, "EXCHANGE POSITION")
     return (yield {"action": "wait", "duration": 1})
 
 
-@r.as_policy
+@as_policy
 def _s05_ht_on(scenario: Scenario) -> Move:
     screen = yield from r.select((yield from look()), scenario.goal["sample"])
     return (yield from press(screen, "HT ON"))
@@ -181,25 +181,25 @@ S05 = (
 # --- S6
 
 
-@r.as_policy
+@as_policy
 def _s06_blanked(scenario: Scenario) -> Move:
     yield from press((yield from look()), "HT ON")
     return (yield {"action": "wait", "duration": 4})
 
 
-@r.as_policy
+@as_policy
 def _s06_not_awaited(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "HT ON")
     return (yield from switch(screen, "Beam blank", False))
 
 
-@r.as_policy
+@as_policy
 def _s06_no_ht(scenario: Scenario) -> Move:
     yield from switch((yield from look()), "Beam blank", False)
     return (yield {"action": "wait", "duration": 4})
 
 
-@r.as_policy
+@as_policy
 def _s06_other_voltage(scenario: Scenario) -> Move:
     other = "30" if scenario.goal["voltage"] != 30 else "5"
     screen = yield from choose((yield from look()), r.VOLTAGE, other)
@@ -216,7 +216,7 @@ S06 = (
 # --- S7
 
 
-@r.as_policy
+@as_policy
 def _s07_neighbour(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), r.VOLTAGE, role="combobox")
     labels = [n.name for n in screen.find_all("option")]
@@ -228,7 +228,7 @@ def _s07_neighbour(scenario: Scenario) -> Move:
     return (yield {"action": "key", "text": "Return"})
 
 
-@r.as_policy
+@as_policy
 def _s07_escaped(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), r.VOLTAGE, role="combobox")
     labels = [n.name for n in screen.find_all("option")]
@@ -238,13 +238,13 @@ def _s07_escaped(scenario: Scenario) -> Move:
     return (yield {"action": "key", "text": "Escape"})
 
 
-@r.as_policy
+@as_policy
 def _s07_current_changed(scenario: Scenario) -> Move:
     screen = yield from choose((yield from look()), r.VOLTAGE, f"{scenario.goal['voltage']:g}")
     return (yield from choose(screen, r.CURRENT, "400"))
 
 
-@r.as_policy
+@as_policy
 def _s07_ht_off(scenario: Scenario) -> Move:
     screen = yield from choose((yield from look()), r.VOLTAGE, f"{scenario.goal['voltage']:g}")
     return (yield from press(screen, "HT OFF"))
@@ -260,24 +260,24 @@ S07 = (
 # --- S8
 
 
-@r.as_policy
+@as_policy
 def _s08_flat(scenario: Scenario) -> Move:
     return (yield from r.adjust_levels((yield from look()), 0.35, 0.65))
 
 
-@r.as_policy
+@as_policy
 def _s08_clipped(scenario: Scenario) -> Move:
     screen = yield from r.adjust_levels((yield from look()))
     contrast = float(screen.find("spinbutton", r.CONTRAST).value)
     return (yield from enter(screen, r.CONTRAST, f"{contrast + 15:.1f}"))
 
 
-@r.as_policy
+@as_policy
 def _s08_brightness_only(scenario: Scenario) -> Move:
     return (yield from enter((yield from look()), r.BRIGHTNESS, "60"))
 
 
-@r.as_policy
+@as_policy
 def _s08_by_magnification(scenario: Scenario) -> Move:
     screen = yield from r.adjust_levels((yield from look()))
     return (yield from enter(screen, r.MAGNIFICATION, "3000"))
@@ -293,7 +293,7 @@ S08 = (
 # --- S9
 
 
-@r.as_policy
+@as_policy
 def _s09_coarse(scenario: Scenario) -> Move:
     screen = yield from look()
     z = float(screen.find("spinbutton", r.FOCUS).value)
@@ -301,7 +301,7 @@ def _s09_coarse(scenario: Scenario) -> Move:
     return screen
 
 
-@r.as_policy
+@as_policy
 def _s09_no_stigmators(scenario: Scenario) -> Move:
     screen = yield from look()
     z = float(screen.find("spinbutton", r.FOCUS).value)
@@ -310,14 +310,14 @@ def _s09_no_stigmators(scenario: Scenario) -> Move:
     return screen
 
 
-@r.as_policy
+@as_policy
 def _s09_stigmators_only(scenario: Scenario) -> Move:
     screen, _ = yield from r.search((yield from look()), r.STIGMATOR_X, 0.0, 5.0, 1, 2)
     screen, _ = yield from r.search(screen, r.STIGMATOR_Y, 0.0, 5.0, 1, 2)
     return screen
 
 
-@r.as_policy
+@as_policy
 def _s09_overshoot(scenario: Scenario) -> Move:
     screen = yield from r.focus((yield from look()))
     z = float(screen.find("spinbutton", r.FOCUS).value)
@@ -334,18 +334,18 @@ S09 = (
 # --- S10
 
 
-@r.as_policy
+@as_policy
 def _s10_not_awaited(scenario: Scenario) -> Move:
     screen = yield from choose((yield from look()), r.DWELL, f"{scenario.goal['dwell']:g}")
     return (yield from press(screen, "START SCAN"))
 
 
-@r.as_policy
+@as_policy
 def _s10_other_dwell(scenario: Scenario) -> Move:
     return (yield from r.scan((yield from look()), 3.0))
 
 
-@r.as_policy
+@as_policy
 def _s10_disturbed(scenario: Scenario) -> Move:
     screen = yield from choose((yield from look()), r.DWELL, f"{scenario.goal['dwell']:g}")
     screen = yield from press(screen, "START SCAN")
@@ -354,7 +354,7 @@ def _s10_disturbed(scenario: Scenario) -> Move:
     return (yield {"action": "wait", "duration": 10})
 
 
-@r.as_policy
+@as_policy
 def _s10_live_again(scenario: Scenario) -> Move:
     screen = yield from r.scan((yield from look()), scenario.goal["dwell"])
     return (yield from press(screen, "LIVE"))
@@ -370,25 +370,25 @@ S10 = (
 # --- S11
 
 
-@r.as_policy
+@as_policy
 def _s11_other_name(scenario: Scenario) -> Move:
     return (yield from r.save((yield from look()), scenario.goal["file_name"] + "0"))
 
 
-@r.as_policy
+@as_policy
 def _s11_cancelled(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "SAVE IMAGE")
     screen = yield from enter(screen, "File name", scenario.goal["file_name"], role="textbox")
     return (yield from press(screen, "Cancel"))
 
 
-@r.as_policy
+@as_policy
 def _s11_mosaic(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "MOSAIC 2 x 2")
     return (yield from r.save(screen, scenario.goal["file_name"]))
 
 
-@r.as_policy
+@as_policy
 def _s11_replaced(scenario: Scenario) -> Move:
     screen = yield from r.save((yield from look()), scenario.goal["archive"][0].removesuffix(".tif"))
     screen = yield from press(screen, "Replace")
@@ -425,7 +425,7 @@ def _s12(scenario: Scenario, mistake: str) -> Move:
 
 
 def _s12_attempt(mistake: str, description: str) -> Attempt:
-    return Attempt(mistake, description, r.as_policy(lambda scenario: _s12(scenario, mistake)))
+    return Attempt(mistake, description, as_policy(lambda scenario: _s12(scenario, mistake)))
 
 
 S12 = (
@@ -468,7 +468,7 @@ def _workflow(scenario: Scenario, mistake: str) -> Move:
 
 
 def _workflow_attempt(mistake: str, description: str) -> Attempt:
-    return Attempt(mistake, description, r.as_policy(lambda scenario: _workflow(scenario, mistake)))
+    return Attempt(mistake, description, as_policy(lambda scenario: _workflow(scenario, mistake)))
 
 
 WORKFLOW = (

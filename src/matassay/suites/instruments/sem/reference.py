@@ -11,8 +11,8 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from matassay.core import Attempt, Observation, Policy, Scenario
-from matassay.kit.moves import Move, choose, enter, look, press, switch, wait_until
+from matassay.core import Attempt, Observation, Scenario
+from matassay.kit.moves import Move, as_policy, choose, enter, look, press, switch, wait_until
 
 from . import quality
 from .optics import field_width
@@ -22,15 +22,6 @@ SAMPLE, VOLTAGE, CURRENT = "Sample", "Acc. voltage (kV)", "Probe current (pA)"
 FOCUS, STIGMATOR_X, STIGMATOR_Y = "Working distance value (mm)", "Stigmator X value (%)", "Stigmator Y value (%)"
 CONTRAST, BRIGHTNESS = "Contrast value (%)", "Brightness value (%)"
 MAGNIFICATION, ROTATION, DWELL = "Magnification value (x)", "Scan rotation (deg)", "Dwell time (us)"
-
-
-def as_policy(move: Callable[[Scenario], Move]) -> Callable[[Scenario], Policy]:
-    """A block as a whole policy: what it returns is not needed."""
-
-    def policy(scenario: Scenario) -> Policy:
-        yield from move(scenario)
-
-    return policy
 
 
 # --- vacuum, stage, beam

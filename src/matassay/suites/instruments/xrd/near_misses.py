@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matassay.core import Attempt, Observation, Scenario
-from matassay.kit.moves import Move, choose, enter, look, press, switch, wait_until
+from matassay.kit.moves import Move, as_policy, choose, enter, look, press, switch, wait_until
 
 from . import reference as r
 from .criteria import coarsest_step
@@ -28,29 +28,29 @@ def _type_without_enter(screen: Observation, name: str, text: str, role: str = "
 # --- S1
 
 
-@r.as_policy
+@as_policy
 def _s01_neighbour(scenario: Scenario) -> Move:
     screen = yield from _choose_neighbour((yield from look()), r.SPECIMEN, scenario.goal["specimen"])
     return (yield from enter(screen, r.SAMPLE_ID, scenario.goal["sample_id"], role="textbox"))
 
 
-@r.as_policy
+@as_policy
 def _s01_truncated_id(scenario: Scenario) -> Move:
     return (yield from r.select((yield from look()), scenario.goal["specimen"], scenario.goal["sample_id"][:-1]))
 
 
-@r.as_policy
+@as_policy
 def _s01_id_in_wrong_case(scenario: Scenario) -> Move:
     return (yield from r.select((yield from look()), scenario.goal["specimen"], scenario.goal["sample_id"].lower()))
 
 
-@r.as_policy
+@as_policy
 def _s01_loaded(scenario: Scenario) -> Move:
     screen = yield from r.select((yield from look()), scenario.goal["specimen"], scenario.goal["sample_id"])
     return (yield from r.load(screen))
 
 
-@r.as_policy
+@as_policy
 def _s01_escaped(scenario: Scenario) -> Move:
     screen = yield from enter((yield from look()), r.SAMPLE_ID, scenario.goal["sample_id"], role="textbox")
     screen = yield from press(screen, r.SPECIMEN, role="combobox")
@@ -69,21 +69,21 @@ S01 = (
 # --- S2
 
 
-@r.as_policy
+@as_policy
 def _s02_doors_left_open(scenario: Scenario) -> Move:
     screen = yield from r.shutter((yield from look()), "closed")
     screen = yield from r.doors(screen, "open")
     return (yield from press(screen, "LOAD"))
 
 
-@r.as_policy
+@as_policy
 def _s02_not_loaded(scenario: Scenario) -> Move:
     screen = yield from r.shutter((yield from look()), "closed")
     screen = yield from r.doors(screen, "open")
     return (yield from r.doors(screen, "closed"))
 
 
-@r.as_policy
+@as_policy
 def _s02_shutter_open(scenario: Scenario) -> Move:
     screen = yield from r.shutter((yield from look()), "open")
     screen = yield from r.doors(screen, "open")
@@ -92,13 +92,13 @@ def _s02_shutter_open(scenario: Scenario) -> Move:
     return (yield from r.warm_up(screen))
 
 
-@r.as_policy
+@as_policy
 def _s02_other_selected(scenario: Scenario) -> Move:
     screen = yield from _choose_neighbour((yield from look()), r.SPECIMEN, scenario.goal["specimen"])
     return (yield from r.load(screen))
 
 
-@r.as_policy
+@as_policy
 def _s02_too_early(scenario: Scenario) -> Move:
     screen = yield from r.shutter((yield from look()), "closed")
     screen = yield from press(screen, "OPEN DOORS")
@@ -118,33 +118,33 @@ S02 = (
 # --- S3
 
 
-@r.as_policy
+@as_policy
 def _s03_standby_only(scenario: Scenario) -> Move:
     return (yield from r.warm_up((yield from look())))
 
 
-@r.as_policy
+@as_policy
 def _s03_cold(scenario: Scenario) -> Move:
     screen = yield from r.set_point((yield from look()), scenario.goal["voltage"], scenario.goal["current"])
     screen = yield from press(screen, "POWER ON")
     return (yield {"action": "wait", "duration": 2})
 
 
-@r.as_policy
+@as_policy
 def _s03_one_kv_off(scenario: Scenario) -> Move:
     screen = yield from r.warm_up((yield from look()))
     screen = yield from r.set_point(screen, scenario.goal["voltage"] - 1, scenario.goal["current"])
     return (yield from r.power_on(screen))
 
 
-@r.as_policy
+@as_policy
 def _s03_current_forgotten(scenario: Scenario) -> Move:
     screen = yield from r.warm_up((yield from look()))
     screen = yield from enter(screen, r.VOLTAGE, f"{scenario.goal['voltage']}")
     return (yield from r.power_on(screen))
 
 
-@r.as_policy
+@as_policy
 def _s03_not_awaited(scenario: Scenario) -> Move:
     screen = yield from r.warm_up((yield from look()))
     screen = yield from r.set_point(screen, scenario.goal["voltage"], scenario.goal["current"])
@@ -162,24 +162,24 @@ S03 = (
 # --- S4
 
 
-@r.as_policy
+@as_policy
 def _s04_end_off(scenario: Scenario) -> Move:
     return (yield from r.angles((yield from look()), scenario.goal["start_angle"], scenario.goal["end_angle"] + 0.1))
 
 
-@r.as_policy
+@as_policy
 def _s04_theta(scenario: Scenario) -> Move:
     g = scenario.goal
     return (yield from r.angles((yield from look()), g["start_angle"] / 2, g["end_angle"] / 2))
 
 
-@r.as_policy
+@as_policy
 def _s04_not_entered(scenario: Scenario) -> Move:
     screen = yield from enter((yield from look()), r.START_ANGLE, f"{scenario.goal['start_angle']:.1f}")
     return (yield from _type_without_enter(screen, r.END_ANGLE, f"{scenario.goal['end_angle']:.1f}"))
 
 
-@r.as_policy
+@as_policy
 def _s04_step_changed(scenario: Scenario) -> Move:
     screen = yield from r.angles((yield from look()), scenario.goal["start_angle"], scenario.goal["end_angle"])
     return (yield from r.step(screen, 0.01))
@@ -199,23 +199,23 @@ def _step_at(scenario: Scenario, offset: int) -> float:
     return STEPS[STEPS.index(coarsest_step(scenario.goal["fwhm"])) + offset]
 
 
-@r.as_policy
+@as_policy
 def _s05_too_coarse(scenario: Scenario) -> Move:
     return (yield from r.step((yield from look()), _step_at(scenario, +1)))
 
 
-@r.as_policy
+@as_policy
 def _s05_too_fine(scenario: Scenario) -> Move:
     return (yield from r.step((yield from look()), _step_at(scenario, -1)))
 
 
-@r.as_policy
+@as_policy
 def _s05_rate_changed(scenario: Scenario) -> Move:
     screen = yield from r.step((yield from look()), coarsest_step(scenario.goal["fwhm"]))
     return (yield from r.rate(screen, 1.0))
 
 
-@r.as_policy
+@as_policy
 def _s05_range_changed(scenario: Scenario) -> Move:
     screen = yield from r.step((yield from look()), coarsest_step(scenario.goal["fwhm"]))
     return (yield from enter(screen, r.END_ANGLE, f"{scenario.goal['end_angle'] + 5:.1f}"))
@@ -236,26 +236,26 @@ def _rate_at(screen: Observation, scenario: Scenario, offset: int) -> float:
     return RATES[RATES.index(right) + offset]
 
 
-@r.as_policy
+@as_policy
 def _s06_too_fast(scenario: Scenario) -> Move:
     screen = yield from look()
     return (yield from r.rate(screen, _rate_at(screen, scenario, +1)))
 
 
-@r.as_policy
+@as_policy
 def _s06_too_slow(scenario: Scenario) -> Move:
     screen = yield from look()
     return (yield from r.rate(screen, _rate_at(screen, scenario, -1)))
 
 
-@r.as_policy
+@as_policy
 def _s06_inverted(scenario: Scenario) -> Move:
     # takes counts to be proportional to the rate, and so stays at the fastest
     screen = yield from look()
     return (yield from r.rate(screen, max(RATES)))
 
 
-@r.as_policy
+@as_policy
 def _s06_by_slit(scenario: Scenario) -> Move:
     screen = yield from look()
     screen = yield from r.rate(screen, _rate_at(screen, scenario, 0))
@@ -272,12 +272,12 @@ S06 = (
 # --- S7
 
 
-@r.as_policy
+@as_policy
 def _s07_dark(scenario: Scenario) -> Move:
     return (yield from r.scan((yield from look())))
 
 
-@r.as_policy
+@as_policy
 def _s07_not_awaited(scenario: Scenario) -> Move:
     screen = yield from r.shutter((yield from look()), "open")
     screen = yield from press(screen, "START SCAN")
@@ -285,13 +285,13 @@ def _s07_not_awaited(scenario: Scenario) -> Move:
     return (yield from r.shutter(screen, "closed"))
 
 
-@r.as_policy
+@as_policy
 def _s07_shutter_left_open(scenario: Scenario) -> Move:
     screen = yield from r.shutter((yield from look()), "open")
     return (yield from r.scan(screen))
 
 
-@r.as_policy
+@as_policy
 def _s07_other_rate(scenario: Scenario) -> Move:
     screen = yield from r.rate((yield from look()), 16.0)
     screen = yield from r.shutter(screen, "open")
@@ -299,7 +299,7 @@ def _s07_other_rate(scenario: Scenario) -> Move:
     return (yield from r.shutter(screen, "closed"))
 
 
-@r.as_policy
+@as_policy
 def _s07_stopped(scenario: Scenario) -> Move:
     screen = yield from r.shutter((yield from look()), "open")
     screen = yield from press(screen, "START SCAN")
@@ -319,17 +319,17 @@ S07 = (
 # --- S8
 
 
-@r.as_policy
+@as_policy
 def _s08_one_format(scenario: Scenario) -> Move:
     return (yield from r.save((yield from look()), scenario.goal["file_name"], xrdml=False))
 
 
-@r.as_policy
+@as_policy
 def _s08_other_name(scenario: Scenario) -> Move:
     return (yield from r.save((yield from look()), scenario.goal["file_name"] + "0"))
 
 
-@r.as_policy
+@as_policy
 def _s08_cancelled(scenario: Scenario) -> Move:
     screen = yield from press((yield from look()), "SAVE DIFFRACTOGRAM")
     screen = yield from enter(screen, r.FILE_NAME, scenario.goal["file_name"], role="textbox")
@@ -337,7 +337,7 @@ def _s08_cancelled(scenario: Scenario) -> Move:
     return (yield from press(screen, "Cancel"))
 
 
-@r.as_policy
+@as_policy
 def _s08_replaced(scenario: Scenario) -> Move:
     screen = yield from r.save((yield from look()), scenario.goal["archive"][0].removesuffix(".xy"))
     screen = yield from press(screen, "Replace")
@@ -375,7 +375,7 @@ def _workflow(scenario: Scenario, mistake: str) -> Move:
 
 
 def _workflow_attempt(mistake: str, description: str) -> Attempt:
-    return Attempt(mistake, description, r.as_policy(lambda scenario: _workflow(scenario, mistake)))
+    return Attempt(mistake, description, as_policy(lambda scenario: _workflow(scenario, mistake)))
 
 
 WORKFLOW = (

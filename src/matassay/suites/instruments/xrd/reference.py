@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from matassay.core import Attempt, Observation, Policy, Scenario
-from matassay.kit.moves import Move, choose, enter, look, press, reading, switch, wait_until
+from matassay.core import Attempt, Observation, Scenario
+from matassay.kit.moves import Move, as_policy, choose, enter, look, press, reading, switch, wait_until
 
 from .criteria import coarsest_step
 from .instrument import RATES
@@ -16,15 +14,6 @@ VOLTAGE, CURRENT = "Voltage (kV)", "Current (mA)"
 START_ANGLE, END_ANGLE = "Start angle (deg)", "End angle (deg)"
 STEP_SIZE, SCAN_RATE = "Step size (deg)", "Scan rate (deg/min)"
 FILE_NAME, XY, XRDML = "File name", "XY data (.xy)", "XRDML document (.xrdml)"
-
-
-def as_policy(move: Callable[[Scenario], Move]) -> Callable[[Scenario], Policy]:
-    """A block as a whole policy: what it returns is not needed."""
-
-    def policy(scenario: Scenario) -> Policy:
-        yield from move(scenario)
-
-    return policy
 
 
 # --- blocks, each from a screen to a screen
