@@ -82,7 +82,7 @@ async def run_episode(
         try:
             await episode.start()
             outcome, error = await run_policy(factory(task, episode.scenario, seed), episode)
-            await episode.evidence()
+            await episode.conclude()
         except EnvironmentFailure as failure:
             outcome, error = Outcome.ENVIRONMENT_ERROR, describe(failure)
         verdict = None

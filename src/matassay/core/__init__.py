@@ -5,14 +5,16 @@ from ._clock import Agenda
 from ._episode import Episode, StepLimitReached, StepRecord, Turn
 from ._errors import EnvironmentFailure, GraderFailure, InvalidAction, MatAssayError, UnknownTask, UnreadableLog
 from ._evidence import Artefact, Consequence, Evidence
+from ._judgement import Failure, Judgement, failure_of
 from ._number import is_number
 from ._observation import AccessibleNode, Observation
 from ._outcome import Outcome
+from ._probe import Probe
 from ._registry import Suite, all_tasks, find_task, select_tasks, suites
 from ._result import SCHEMA_VERSION, EpisodeResult
 from ._seeds import SALT_VARIABLE, derive, split_digest, stream
 from ._state import Scalar, measures, scalars
-from ._task import Attempt, Category, Criterion, Goal, Guidance, Level, Scenario, Span, Task, Tolerance
+from ._task import Attempt, Category, Criterion, Goal, Guidance, Interface, Level, Scenario, Span, Task, Tolerance
 from ._text import plain_json, plain_text
 from ._units import UNITS, convert
 from ._verdict import Verdict, grade, grader_checksum, judge
@@ -38,16 +40,20 @@ __all__ = [
     "Episode",
     "EpisodeResult",
     "Evidence",
+    "Failure",
     "Goal",
     "GraderFailure",
     "Guidance",
+    "Interface",
     "InvalidAction",
+    "Judgement",
     "Level",
     "MatAssayError",
     "Observation",
     "Operator",
     "Outcome",
     "Policy",
+    "Probe",
     "Scalar",
     "Scenario",
     "Span",
@@ -65,6 +71,7 @@ __all__ = [
     "all_tasks",
     "convert",
     "derive",
+    "failure_of",
     "find_task",
     "grade",
     "grader_checksum",

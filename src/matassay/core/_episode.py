@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._action import Action, parse_action
+from ._action import Action
 from ._errors import InvalidAction
 from ._evidence import Consequence, Evidence
 from ._observation import Observation
@@ -125,7 +125,7 @@ class Episode:
             done += 1
             sent = raw.to_json() if isinstance(raw, Action) else raw
             try:
-                await self.world.act(raw if isinstance(raw, Action) else parse_action(raw))
+                await self.world.act(raw if isinstance(raw, Action) else self.world.parse(raw))
             except InvalidAction as refused:
                 self.invalid_actions += 1
                 error = str(refused)
@@ -152,8 +152,9 @@ class Episode:
         self.records.append(record)
         return record
 
-    async def evidence(self) -> Evidence:
-        """Evidence with the bytes of all files and the step of each consequence."""
+    async def conclude(self) -> Evidence:
+        """The agent has ended: fix what it left, and take the last evidence, with the bytes of all files."""
+        await self.world.conclude()
         await self._collect()
         return self.latest
 

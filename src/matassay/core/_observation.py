@@ -34,12 +34,16 @@ class AccessibleNode:
 class Observation:
     """The screen after an action."""
 
-    image: bytes
-    """PNG of the whole screen, `SCREEN` pixels; after ``zoom`` the enlarged region."""
+    image: bytes = b""
+    """PNG of the whole screen, `SCREEN` pixels; after ``zoom`` the enlarged region; empty for a workspace."""
     accessible: tuple[AccessibleNode, ...] | None = None
     """Visible elements in document order, if they were asked for."""
     text: str = ""
-    """Words that go with it: the pointer's position after ``cursor_position``, else empty."""
+    """Words that go with it: the pointer's position after ``cursor_position``; in a workspace, what was printed."""
+    images: tuple[bytes, ...] = ()
+    """PNG of each plot that a cell drew in a workspace."""
+    final: str | None = None
+    """The agent's closing words, once it has declared in a workspace that it is done."""
     time: float = 0.0
     """Virtual clock of the world, s."""
     extra: dict[str, Any] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ._judgement import Failure, failure_of
 from ._outcome import Outcome
 
 #: Version of the JSON that scripts read (``matassay run --format json`` and ``list``).
@@ -69,8 +70,21 @@ class EpisodeResult:
     """Sample in that log."""
     versions: dict[str, str] = field(default_factory=dict)
     """Programs, fonts, packages and screen behind the result."""
+    messages: dict[str, str] = field(default_factory=dict)
+    """Why a criterion does not hold, where it says so."""
+    failures: dict[str, str] = field(default_factory=dict)
+    """To which kind of mistake a criterion that does not hold belongs, where it says so."""
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    """Codes, methods and whatever else a report may group by."""
     measures: dict[str, float] = field(default_factory=dict)
     """Continuous measures of quality at the end, by name with unit; reported beside success, never part of it."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """The kind of failure; None for a success and for what is not graded."""
+        if self.success is not False:
+            return None
+        return failure_of(self.failures.values(), limit=self.outcome is Outcome.LIMIT)
 
     @property
     def false_termination(self) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ._evidence import Evidence
+from ._judgement import Judgement
 
 if TYPE_CHECKING:
     from ._world import Policy, World
@@ -40,14 +41,26 @@ class Level(StrEnum):
     HARD = "hard"
 
 
+class Interface(StrEnum):
+    """Through what an agent acts."""
+
+    SCREEN = "screen"
+    """Mouse and keyboard on a screen of `matassay.core.SCREEN` pixels."""
+    WORKSPACE = "workspace"
+    """Code that runs in a sandbox of its own."""
+
+
 class Category(StrEnum):
-    """High-level category of operation (LabOSBench, table 11)."""
+    """High-level category: of an operation (LabOSBench, table 11), or of a task of research (CompMat-Bench, 3.1)."""
 
     PREPARATION = "Preparation & Sample Handling"
     ACTIVATION = "Activation & Alignment"
     CONFIGURATION = "Measurement Configuration"
     EXECUTION = "Experimental Execution"
     COMPLETION = "Post-processing & Completion"
+    PREPARE_INPUTS = "Prepare inputs"
+    ANALYZE_OUTPUTS = "Analyze outputs"
+    RUN_AND_ANALYZE = "Run and analyze"
     WORKFLOW = "Workflow"
     """Spans all of them."""
 
@@ -79,12 +92,19 @@ class Criterion:
     """Key in results, snake_case."""
     description: str
     """What must hold, one sentence with units."""
-    check: Callable[[Evidence, Goal], bool]
+    check: Callable[[Evidence, Goal], bool | Judgement]
     """Pure predicate of evidence and goal. Missing keys raise: that is a grader error, not a failure."""
     holds_at_start: bool = False
     """True for a guard: may hold before the agent acts, is left out of the score, and is required for success."""
     tolerance: Tolerance | None = None
     """For predicates on a measured value."""
+    diagnosis: bool = False
+    """True for a result on the way (a stage of a workflow): reported, part of neither score nor success."""
+
+    @property
+    def is_goal(self) -> bool:
+        """Whether it counts in the score."""
+        return not (self.holds_at_start or self.diagnosis)
 
 
 @dataclass(frozen=True)
@@ -143,8 +163,16 @@ class Task:
     """Names of the hidden quantities in ``Scenario.truth``; a task without any is an error."""
     grader_package: str
     """Package whose modules judge the task, for the checksum in every result."""
-    needs_gui: str
-    """Why the answer shows only on the screen or in the program's own saved state."""
+    needs_gui: str = ""
+    """Why the answer shows only on the screen or in the program's own saved state; for a task with a screen."""
+    interface: Interface = Interface.SCREEN
+    """Through what the agent acts."""
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What a report may group by: ``code``, ``method``, ..., each with any number of values."""
+    requires: tuple[str, ...] = ()
+    """Programs that must be on the machine; where one is missing, the task is skipped with that reason."""
+    seconds: float | None = None
+    """Wall-clock budget of an attempt, s; None: no limit of its own."""
     time_scale: float = 1.0
     """Instrument seconds per agent second of ``wait``; the instruction states it."""
     guidances: tuple[Guidance, ...] = (Guidance.FULL, Guidance.REDUCED)
@@ -164,8 +192,10 @@ class Task:
         names = [c.name for c in self.criteria]
         if len(set(names)) != len(names):
             raise ValueError(f"task {self.id}: criterion names are not unique: {names}")
-        if all(c.holds_at_start for c in self.criteria):
+        if not any(c.is_goal for c in self.criteria):
             raise ValueError(f"task {self.id}: needs at least one goal (a criterion that does not hold at the start)")
+        if (self.interface is Interface.SCREEN) is not bool(self.needs_gui):
+            raise ValueError(f"task {self.id}: needs_gui is for tasks with a screen, and they need it")
         if self.revision < 1 or self.step_limit < 1 or not self.time_scale > 0:
             raise ValueError(f"task {self.id}: revision, step_limit and time_scale must be positive")
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from ._errors import GraderFailure
 from ._evidence import Evidence
+from ._judgement import Judgement
 from ._task import Criterion, Goal, Task
 
 
@@ -23,17 +25,23 @@ class Verdict:
     success: bool
     """All criteria hold, guards included."""
     score: float
-    """Unweighted fraction of the goals that hold, 0 to 1; guards do not count."""
+    """Unweighted fraction of the goals that hold, 0 to 1; guards and diagnoses do not count."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    """Why a criterion does not hold, where it says so."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """To which `Failure` a criterion that does not hold belongs, where it says so."""
 
 
 def judge(criteria: Sequence[Criterion], holds: Mapping[str, bool]) -> Verdict:
     """Turn the truth of each criterion into success and score: the rule, for every suite.
 
-    Success: every criterion holds. Score: the unweighted fraction of goals (criteria that are not guards) that hold.
+    Success: every criterion holds that is not a diagnosis. Score: the unweighted fraction of goals (criteria that are
+    neither guards nor diagnoses) that hold.
     """
     results = {c.name: bool(holds[c.name]) for c in criteria}
-    goals = [results[c.name] for c in criteria if not c.holds_at_start]
-    return Verdict(results, success=all(results.values()), score=sum(goals) / len(goals))
+    goals = [results[c.name] for c in criteria if c.is_goal]
+    success = all(results[c.name] for c in criteria if not c.diagnosis)
+    return Verdict(results, success=success, score=sum(goals) / len(goals))
 
 
 def grade(task: Task, evidence: Evidence, goal: Goal) -> Verdict:
@@ -42,19 +50,25 @@ def grade(task: Task, evidence: Evidence, goal: Goal) -> Verdict:
     Raises
     ------
     GraderFailure
-        If a criterion raises or does not return a bool.
+        If a criterion raises or returns neither a bool nor a judgement.
     """
-    holds = {}
+    holds, messages, failures = {}, {}, {}
     for criterion in task.criteria:
         try:
             value = criterion.check(evidence, goal)
         except Exception as error:
             raise GraderFailure(f"{task.id}: criterion {criterion.name!r} raised {error!r}") from error
+        if isinstance(value, Judgement):
+            if not value.holds and value.message:
+                messages[criterion.name] = value.message
+            if not value.holds and value.failure is not None and not criterion.diagnosis:
+                failures[criterion.name] = str(value.failure)
+            value = value.holds
         # numpy's bool is welcome, a truthy string or None is a mistake of the grader
         if type(value).__name__ not in ("bool", "bool_"):
             raise GraderFailure(f"{task.id}: criterion {criterion.name!r} returned {value!r} instead of a bool")
         holds[criterion.name] = bool(value)
-    return judge(task.criteria, holds)
+    return dataclasses.replace(judge(task.criteria, holds), messages=messages, failures=failures)
 
 
 def grader_checksum(task: Task) -> str:
@@ -81,7 +95,8 @@ def _package_files(package: str) -> tuple[Path, ...]:
 @cache
 def _common_files() -> tuple[Path, ...]:
     here = Path(__file__)
-    return (here, here.with_name("_evidence.py"), *sorted((here.parent.parent / "grading").glob("*.py")))
+    own = (here.with_name(name) for name in ("_evidence.py", "_judgement.py"))
+    return (here, *own, *sorted((here.parent.parent / "grading").rglob("*.py")))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any, Protocol
 
 from ._action import Action
@@ -22,8 +22,17 @@ class World(Protocol):
             If it cannot be brought up.
         """
 
-    async def act(self, action: Action) -> None:
-        """Carry out one action and wait until the world has settled.
+    def parse(self, raw: Mapping[str, Any]) -> Any:
+        """Check an action as an agent sent it, by the vocabulary of this world.
+
+        Raises
+        ------
+        InvalidAction
+            With a text that names the field, what was got and what was expected.
+        """
+
+    async def act(self, action: Any) -> None:
+        """Carry out one action that `parse` gave and wait until the world has settled.
 
         Raises
         ------
@@ -45,8 +54,14 @@ class World(Protocol):
     async def notify(self, message: str) -> None:
         """Show the agent a line on the screen (a refused action), for models that get nothing but pixels."""
 
+    async def conclude(self) -> None:
+        """The agent has ended: fix what it left, out of its reach, before the last `evidence`. May be called twice."""
+
     async def evidence(self) -> Evidence:
-        """What a grader would see now, with the bytes of all saved files."""
+        """What a grader would see now, with the bytes of all saved files.
+
+        A world that can be read only once it is dead (a workspace) has its files from `conclude` on.
+        """
 
     async def close(self) -> None:
         """Release everything; may be called twice and in any state."""

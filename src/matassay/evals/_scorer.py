@@ -49,6 +49,8 @@ def score_of(record: Record, meta: Mapping[str, Any]) -> Score:
             "outcome": str(outcome),
             "error": error,
             "criteria": dict(graded.criteria) if graded else {},
+            "messages": dict(graded.messages) if graded else {},
+            "failures": dict(graded.failures) if graded else {},
             "consequences": evidence.get("consequences", []),
             "measures": measures(_measures_of(evidence)),
             "steps": record.steps,

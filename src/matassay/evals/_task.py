@@ -50,6 +50,7 @@ def sample(task: Task, guidance: Guidance, seed: int) -> Sample:
             "span": str(task.span),
             "level": str(task.level),
             "category": str(task.category),
+            "labels": {k: list(v) for k, v in task.labels.items()},
             "task_revision": task.revision,
             "grader_checksum": grader_checksum(task),
             "goal": dict(scenario.goal),

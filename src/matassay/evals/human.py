@@ -118,7 +118,7 @@ def play(
             state.messages = [ChatMessageUser(content=first)]
             try:
                 await attend(HumanSession(live, record, state))
-                await live.episode.evidence()
+                await live.episode.conclude()
                 keep(live.episode, record)
             except Exception as error:
                 record.end(Outcome.ENVIRONMENT_ERROR, describe(error))

@@ -236,6 +236,9 @@ def result_of(sample: EvalSample | EvalSampleSummary, spec: EvalSpec, location: 
         log=str(location).removeprefix("file://"),
         sample_id=str(sample.id),
         versions=found.get("versions", {}),
+        messages=found.get("messages", {}),
+        failures=found.get("failures", {}),
+        labels=meta.get("labels", {}),
         measures=measures(found.get("measures")),
     )
 

@@ -136,7 +136,7 @@ async def expose(task: Task, seed: int) -> Exposure:
             raise EnvironmentFailure(error or "the world broke")
         if browser is not None:
             await browser.inspect(wire.read)
-        evidence = await episode.evidence()
+        evidence = await episode.conclude()
         _look_at_processes(exposure)
     finally:
         await episode.close()

@@ -118,7 +118,7 @@ class Trials:
                 outcome, error = await run_policy(factory(task, episode.scenario, seed), episode)
                 if outcome is Outcome.ENVIRONMENT_ERROR:
                     raise EnvironmentFailure(error or "the world broke")
-                await episode.evidence()
+                await episode.conclude()
             finally:
                 await episode.close()
         success, criteria = None, {}

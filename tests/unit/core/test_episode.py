@@ -24,6 +24,7 @@ from matassay.core import (
     StepLimitReached,
     Task,
     World,
+    parse_action,
 )
 
 
@@ -43,6 +44,12 @@ class Bell:
         self.rings += action.kind == "left_click"
         if self.rings == 3 and not self.broken:
             self.broken.append(Consequence("cracked", float(self.rings), "The bell cracked."))
+
+    def parse(self, raw: Any) -> Any:
+        return parse_action(raw)
+
+    async def conclude(self) -> None:
+        pass
 
     async def observe(self, *, accessible: bool = False) -> Observation:
         self.looks += 1
@@ -164,7 +171,7 @@ async def test_a_look_at_the_evidence_between_steps_hides_no_change() -> None:
     """A person's world runs on by itself, and whoever watches it asks for the evidence at any time."""
     episode, bell = await started(step_limit=9)
     bell.rings = 1
-    await episode.evidence()
+    await episode.conclude()
     episode.steps += 1
     record = await episode.note(CLICK)
     assert (record.step, record.changes) == (1, {"rings": 1})

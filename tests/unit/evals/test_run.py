@@ -360,6 +360,6 @@ def test_sample_ids_and_metadata():
     assert evals.split_sample_id(str(sample.id)) == ("toy/lamp/s01-switch-on", "reduced", 3)
     assert set(sample.metadata) == {
         "task", "title", "guidance", "seed", "suite", "group", "span", "level", "category", "task_revision",
-        "grader_checksum", "goal",
+        "grader_checksum", "goal", "labels",
     }  # fmt: skip
     assert json.loads(json.dumps(sample.metadata)) == sample.metadata

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
@@ -31,6 +32,7 @@ from matassay.core import (
     Span,
     Suite,
     Task,
+    parse_action,
 )
 
 #: The switch and the save button: x, y, width, height.
@@ -80,6 +82,12 @@ class Lamp:
             self.mishaps.append(Consequence("flicker", self.time, "The lamp flickered."))
         if key == "F7":
             raise InvalidAction("unknown key 'F7'")
+
+    def parse(self, raw: Any) -> Any:
+        return parse_action(raw)
+
+    async def conclude(self) -> None:
+        pass
 
     async def observe(self, *, accessible: bool = False) -> Observation:
         image = Image.new("P", SCREEN, 0)

@@ -17,6 +17,7 @@ from matassay.core import (
     Evidence,
     Observation,
     action_cost,
+    parse_action,
 )
 
 from . import _eyes
@@ -97,6 +98,16 @@ class BrowserWorld:
         """
         await self._host.call(self._do_start())
 
+    def parse(self, raw: Mapping[str, Any]) -> Action:
+        """Check an action of mouse, keyboard or time.
+
+        Raises
+        ------
+        InvalidAction
+            As `matassay.core.parse_action` says.
+        """
+        return parse_action(raw)
+
     async def act(self, action: Action) -> None:
         """Carry out one action, move the instrument's clock by its cost, and wait until the page shows the result.
 
@@ -116,6 +127,9 @@ class BrowserWorld:
     async def notify(self, message: str) -> None:
         """Show a line in the panel's message area."""
         await self._host.call(self._do_notify(message))
+
+    async def conclude(self) -> None:
+        """Nothing to do: the instrument's state is out of the agent's reach at all times."""
 
     async def evidence(self) -> Evidence:
         """What a grader would see now; files that are new since the last call are fetched."""
