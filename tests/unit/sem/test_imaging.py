@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 from scipy.special import erf
 
 from matassay.suites.instruments.sem import imaging, optics, quality
@@ -333,6 +334,13 @@ def test_rendering_is_quick() -> None:
 
 
 # --- charging, focus ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("new", "kept"), [(0.04, 0.96), (math.sqrt(1 - 0.92**2), 0.92), (1.0, 0.7)])
+def test_what_lags_is_a_recursive_filter_to_the_last_bit(new: float, kept: float) -> None:
+    for shape in ((40, 300), (300,)):
+        x = np.random.default_rng(1).random(shape, dtype=np.float32)
+        assert np.array_equal(imaging._lagging(x, new, kept), lfilter([new], [1.0, -kept], x, axis=-1))
 
 
 def test_charging() -> None:
