@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import inspect
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from PIL import Image
@@ -43,9 +45,28 @@ Box = tuple[float, float, float, float]
 _SCREEN_BOX: Box = (0.0, 0.0, float(SCREEN[0]), float(SCREEN[1]))
 
 
+async def ask(cdp: CDPSession, method: str, params: dict[str, Any]) -> Any:
+    """Reply of the browser as it came.
+
+    Playwright looks through every reply for objects of its own; in a tree of a thousand nodes, where there are none,
+    that takes longer than all else. Where its insides are not as expected, the reply is looked through.
+    """
+    bare = getattr(cdp, "_impl_obj", None)
+    if bare is not None and _takes(type(bare)) == ("method", "params", "timeout"):
+        return await bare.send(method=method, params=params, timeout=None)
+    return await cdp.send(method, params)
+
+
+@cache
+def _takes(kind: type) -> tuple[str, ...]:
+    """Names of what its ``send`` takes."""
+    send = getattr(kind, "send", None)
+    return tuple(inspect.signature(send).parameters)[1:] if send is not None else ()
+
+
 async def screenshot(cdp: CDPSession) -> bytes:
     """The screen as PNG, lossless, encoded for speed rather than size."""
-    reply = await cdp.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
+    reply = await ask(cdp, "Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
     return base64.b64decode(reply["data"])
 
 
@@ -65,7 +86,7 @@ async def zoomed(cdp: CDPSession, region: tuple[int, int, int, int]) -> bytes:
     width, height = x1 - x0, y1 - y0
     scale = min(SCREEN[0] / width, SCREEN[1] / height)
     clip = {"x": x0, "y": y0, "width": width, "height": height, "scale": scale}
-    reply = await cdp.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True, "clip": clip})
+    reply = await ask(cdp, "Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True, "clip": clip})
     return await asyncio.to_thread(_framed, base64.b64decode(reply["data"]))
 
 
@@ -83,8 +104,8 @@ def _framed(png: bytes) -> bytes:
 async def accessible(cdp: CDPSession) -> tuple[AccessibleNode, ...]:
     """Visible elements in document order, from the browser's accessibility tree."""
     tree, snapshot = await asyncio.gather(
-        cdp.send("Accessibility.getFullAXTree", {}),
-        cdp.send("DOMSnapshot.captureSnapshot", {"computedStyles": list(_STYLES)}),
+        ask(cdp, "Accessibility.getFullAXTree", {}),
+        ask(cdp, "DOMSnapshot.captureSnapshot", {"computedStyles": list(_STYLES)}),
     )
     boxes = _visible_boxes(snapshot)
     return tuple(_elements(tree["nodes"], boxes))
