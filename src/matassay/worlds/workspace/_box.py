@@ -1,0 +1,54 @@
+"""Opening a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from matassay.core import MatAssayError
+
+from ._bubblewrap import Bubblewrap
+from ._reader import Caps
+from ._types import Limits, Workspace
+from .software import Software, find_software
+
+__all__ = ["BACKENDS", "Limits", "Workspace", "open_workspace"]
+
+#: Kinds of sandboxes. ``auto`` is bubblewrap: anything weaker is only ever taken by name.
+BACKENDS = ("auto", "bubblewrap")
+
+
+def open_workspace(
+    *,
+    inputs: Mapping[str, bytes | Path],
+    manuals: Mapping[str, bytes | Path] | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - it is immutable
+    backend: str = "auto",
+    software: Software | None = None,
+    caps: Caps = Caps(),  # noqa: B008 - it is immutable
+) -> Workspace:
+    """A sandbox that is still to be started.
+
+    Parameters
+    ----------
+    inputs, manuals : mapping of str to bytes or Path
+        Files of ``/workspace/inputs`` and ``/workspace/manuals``, by name.
+    limits : Limits
+        What it may use.
+    backend : str
+        One of `BACKENDS`.
+    software : Software, optional
+        What it has to work with; found on this machine by default.
+    caps : Caps
+        How much of what it leaves is read.
+
+    Raises
+    ------
+    MatAssayError
+        If the kind is not known.
+    EnvironmentFailure
+        If there is no environment to work with.
+    """
+    if backend not in BACKENDS:
+        raise MatAssayError(f"unknown sandbox {backend!r}; known: {', '.join(BACKENDS)}")
+    return Bubblewrap(inputs, manuals or {}, limits, software or find_software(), caps)
