@@ -7,7 +7,6 @@ import base64
 import inspect
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from PIL import Image
@@ -57,9 +56,8 @@ async def ask(cdp: CDPSession, method: str, params: dict[str, Any]) -> Any:
     return await cdp.send(method, params)
 
 
-@cache
 def _takes(kind: type) -> tuple[str, ...]:
-    """Names of what its ``send`` takes."""
+    """Names of what the method ``send`` of a class takes."""
     send = getattr(kind, "send", None)
     return tuple(inspect.signature(send).parameters)[1:] if send is not None else ()
 

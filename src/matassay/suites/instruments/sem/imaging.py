@@ -644,7 +644,7 @@ def _charged(video: Picture, severity: float, dwell: float, rng: np.random.Gener
     trail = _lagging(np.maximum(video - level, 0.0), 0.04, 0.96).astype(np.float32)
     # The slow wander of the potential, line after line: an AR(1) process that forgets in about 12 lines.
     steps = rng.standard_normal(rows)
-    wander = _lagging(steps, math.sqrt(1 - 0.92**2), 0.92)
+    wander = _lagging(np.asarray(steps), math.sqrt(1 - 0.92**2), 0.92)
     jumps = np.where(rng.random(rows) < 0.06 * severity, rng.standard_normal(rows), 0.0)
     jumps = _lagging(jumps, 1.0, 0.7)
     pushed = np.rint(4.0 * severity * (0.6 * wander + 1.2 * jumps)).astype(np.intp)
