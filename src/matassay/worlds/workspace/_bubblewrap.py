@@ -19,7 +19,7 @@ import select
 import shutil
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from matassay.core import EnvironmentFailure
@@ -55,7 +55,7 @@ class SandboxProcess:
         self.control_out: asyncio.StreamReader
         self.stdout: asyncio.StreamReader
         self.stderr: asyncio.StreamReader
-        self._closers: list[object] = []
+        self._closers: list[Callable[[], None]] = []
 
     @property
     def returncode(self) -> int | None:
@@ -65,7 +65,7 @@ class SandboxProcess:
             return None
         return ended.result() if ended.exception() is None else -signal.SIGKILL
 
-    async def send_signal(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         """Send a signal to the program itself."""
         self._channel.signal(self._running, number)
 
@@ -77,13 +77,14 @@ class SandboxProcess:
         assert code is not None
         return code
 
-    async def kill(self) -> None:
-        """Kill it and all that it started; closes its pipes."""
+    def kill(self) -> None:
+        """Kill it and all that it started."""
         self._channel.kill_tree(self._running)
-        await self.wait()
+
+    def close(self) -> None:
+        """Close its pipes."""
         self.control_in.close()
         for close in self._closers:
-            assert callable(close)
             close()
 
     async def connect(self, stdout: int, stderr: int, control_in: int, control_out: int) -> None:
@@ -125,6 +126,7 @@ class Bubblewrap:
         self._end = ""
         self._watchdog: asyncio.Task[None] | None = None
         self._outputs: Outputs | None = None
+        self._processes: list[SandboxProcess] = []
 
     # --- start ----------------------------------------------------------------------------------------------
 
@@ -361,6 +363,7 @@ class Bubblewrap:
                 os.close(fd)
             raise self._ended() from None
         await process.connect(*ours)
+        self._processes.append(process)
         return process
 
     def _living(self) -> Channel:
@@ -431,6 +434,8 @@ class Bubblewrap:
     async def close(self) -> None:
         """Kill everything and leave nothing behind."""
         await self._kill_and_wait()
+        for process in self._processes:
+            process.close()
         if self._channel is not None:
             self._channel.close()
         for fd in (self._pidfd, self._home):

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matassay.core import EnvironmentFailure
 
@@ -156,7 +157,8 @@ class Channel:
 
     def _fail(self) -> None:
         running, self._running = self._running, {}
-        futures = [self.ready, *(f for one in running.values() for f in (one.started, one.ended))]
+        futures: list[asyncio.Future[Any]] = [self.ready]
+        futures += [future for one in running.values() for future in (one.started, one.ended)]
         for future in futures:
             if not future.done():
                 future.set_exception(gone())

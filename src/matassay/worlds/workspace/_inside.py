@@ -88,7 +88,7 @@ class Server:
 
     def start(self, number: int, fds: list[int]) -> None:
         """Start a program and say whether it could be."""
-        with open(fds[0], "rb") as stream:
+        with open(fds[0], "rb") as stream:  # noqa: PTH123 - as below
             parts = stream.read().split(b"\0")
         count = int(parts[0])
         cwd, argv, environ = parts[1], parts[2 : 2 + count], parts[2 + count : -1]

@@ -305,14 +305,14 @@ def _entries(folder: int, refused: dict[str, str], prefix: str) -> Iterator[tupl
     try:
         names = sorted(os.fsencode(name) for name in os.listdir(folder))
     except OSError as error:
-        refused[prefix or "."] = error.strerror
+        refused[prefix or "."] = str(error.strerror)
         return
     found = []
     for name in names:
         try:
             found.append((name, os.stat(name, dir_fd=folder, follow_symlinks=False)))
         except OSError as error:
-            refused[prefix + ascii(name)[2:-1]] = error.strerror
+            refused[prefix + ascii(name)[2:-1]] = str(error.strerror)
     # Small ones first: a large by-product must not use up what an answer needs.
     yield from sorted(found, key=lambda entry: entry[1].st_size)
 
@@ -323,7 +323,7 @@ def _open_folder(folder: int, name: bytes, refused: dict[str, str], shown: str) 
             return open_beneath(folder, name, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             if attempt == 2 or error.errno != errno.EACCES:
-                refused[shown] = error.strerror
+                refused[shown] = str(error.strerror)
                 return None
             # An ordinary user may not enter its own folder of mode 000; it is dead and ours, so we may change that.
             os.chmod(name, 0o700, dir_fd=folder)

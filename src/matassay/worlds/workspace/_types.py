@@ -94,14 +94,14 @@ class Process(Protocol):
     def returncode(self) -> int | None:
         """How it ended (-n: by signal n), None while it runs."""
 
-    async def send_signal(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         """Send a signal to the program itself; nothing happens if it has ended."""
 
     async def wait(self) -> int:
         """Wait until it has ended."""
 
-    async def kill(self) -> None:
-        """Kill it and all that it started, and wait until it has ended."""
+    def kill(self) -> None:
+        """Kill it and all that it started."""
 
 
 class Workspace(Protocol):
