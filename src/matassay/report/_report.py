@@ -11,12 +11,14 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from matassay import __version__
 from matassay.core import EpisodeResult
 
-from . import _plots
+from . import _conditions, _matrix, _plots
+from ._conditions import Overrules
 from ._html import render
 from ._quality import quantities
 from ._statistics import LEVEL, MIN_CLUSTERS
@@ -25,9 +27,13 @@ from ._summary import BUCKETS, CONDITIONS, RunSettings, Subject, Summary, subjec
 #: Heat maps on one page; the CSV has everything.
 MAX_HEAT_MAPS: Final = 12
 
+#: Failed checks that a line of the table of episodes tells.
+MOST_REMARKS: Final = 6
+
 COLUMNS: Final = (
     "id", "suite", "group", "span", "condition", "level", "category", "guidance", "agent", "model", "seed", "outcome",
-    "success", "score", "steps", "invalid_actions", "false_termination", "criteria", "failed_criteria", "consequences",
+    "success", "score", "steps", "invalid_actions", "false_termination", "criteria", "failed_criteria", "failure",
+    "consequences",
     *(f"{bucket}_tokens" for bucket in BUCKETS), "cost", "working_time", "tool_mapping", "task_revision",
     "grader_checksum", "error", "log", "sample_id",
 )  # fmt: skip
@@ -66,9 +72,16 @@ class ReportFiles:
     """One row per episode."""
     json: Path
     """All numbers."""
+    failures: Path | None = None
+    """Form in which a person sets the causes of failed runs; none where no agent failed."""
 
 
-def write_report(results: Iterable[EpisodeResult], out: Path, runs: Sequence[RunSettings] = ()) -> ReportFiles:
+def write_report(
+    results: Iterable[EpisodeResult],
+    out: Path,
+    runs: Sequence[RunSettings] = (),
+    overrules: Overrules = MappingProxyType({}),
+) -> ReportFiles:
     """Write ``report.html``, ``report.csv`` and ``report.json``; a file is there whole or not at all.
 
     Parameters
@@ -79,22 +92,27 @@ def write_report(results: Iterable[EpisodeResult], out: Path, runs: Sequence[Run
         Folder; made if it is missing.
     runs : sequence of RunSettings, optional
         Circumstances to show.
+    overrules : mapping, optional
+        Causes of failed runs that people have set, see `matassay.report.read_overrules`.
     """
     summary = summarise(results, runs)
     files = ReportFiles(out / "report.html", out / "report.csv", out / "report.json")
-    write_whole(files.html, report_html(summary))
-    write_whole(files.csv, report_csv(summary))
-    write_whole(files.json, report_json(summary))
+    write_whole(files.html, report_html(summary, overrules))
+    write_whole(files.csv, report_csv(summary, overrules))
+    write_whole(files.json, report_json(summary, overrules))
+    if form := failures_html(summary, overrules):
+        files = dataclasses.replace(files, failures=write_whole(out / "failures.html", form))
     return files
 
 
-def report_json(summary: Summary) -> str:
+def report_json(summary: Summary, overrules: Overrules = MappingProxyType({})) -> str:
     """The content of ``report.json``."""
     document = {"matassay_version": __version__, "method": list(METHOD), **summary.to_json()}
+    document |= _conditions.to_json(summary, overrules)
     return json.dumps({"schema_version": document.pop("schema_version"), **document}, indent=1, allow_nan=False) + "\n"
 
 
-def report_csv(summary: Summary) -> str:
+def report_csv(summary: Summary, overrules: Overrules = MappingProxyType({})) -> str:
     """The content of ``report.csv``: lists are separated by blanks, null is an empty field.
 
     After `COLUMNS` comes a column ``measure_<name>`` for each measure of quality that any episode has.
@@ -104,12 +122,12 @@ def report_csv(summary: Summary) -> str:
     measured = sorted({name for e in summary.episodes for name in e.measures})
     writer.writerow([*COLUMNS, *(f"measure_{name}" for name in measured)])
     for e in summary.episodes:
-        row = _csv_row(e)
+        row = _csv_row(e, overrules)
         writer.writerow([*(_cell(row[name]) for name in COLUMNS), *(_cell(e.measures.get(name)) for name in measured)])
     return buffer.getvalue()
 
 
-def report_html(summary: Summary) -> str:
+def report_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -> str:
     """The content of ``report.html``."""
     names = [s.label for s in summary.subjects if not s.baseline] or [s.label for s in summary.subjects]
     tasks = len({e.id for e in summary.episodes})
@@ -123,6 +141,7 @@ def report_html(summary: Summary) -> str:
         figures=_figures(summary),
         mishaps=sorted({name for r in summary.tables["overall"] for name in r.consequences}),
         quality=_quality(summary),
+        four=_four(summary, overrules),
         outcomes=["scored", "limit", "agent_error", "environment_error", "grader_error"],
         versions=summary.versions(),
         task_versions=summary.task_versions(),
@@ -130,6 +149,40 @@ def report_html(summary: Summary) -> str:
         episodes=[{"row": e, "who": subject_of(e).label, "remarks": remarks(e)} for e in summary.episodes],
         version=__version__,
     )
+
+
+def failures_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -> str:
+    """The content of ``failures.html``; empty where no agent failed."""
+    runs = _conditions.failed_runs(summary, overrules)
+    return render("failures.html", runs=runs, names=_conditions.FAILURES) if runs else ""
+
+
+def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:
+    """What the sections on conditions and failures show."""
+    from markupsafe import Markup
+
+    quarters = _conditions.quarters(summary)
+    kinds, failures = _conditions.kinds(summary), _conditions.failures(summary, overrules)
+    own = [q for q in quarters if not q.subject.baseline] or quarters
+    failed = [f for f in failures if not f.subject.baseline] or failures
+    # The SVG is ours: matplotlib escapes the texts in it.
+    drawn = {
+        "quarters_plot": Markup(_matrix.quarters_plot(own, "quarters")),  # noqa: S704
+        "failures_plot": Markup(_matrix.failures_plot(failed, "failures")),  # noqa: S704
+        "runs_plot": Markup(_matrix.runs_plot(summary, "runs")),  # noqa: S704
+    }
+    return {
+        "order": _conditions.ORDER,
+        "quarters": quarters,
+        "kinds": kinds,
+        "kind_names": sorted({name for row in kinds for name in row.kinds}),
+        "repeats": _conditions.repeats(summary),
+        "labels": _conditions.labels(summary),
+        "failures": failures if any(sum(f.counts.values()) for f in failures) else [],
+        "failure_names": _conditions.FAILURES,
+        "failed_runs": _conditions.failed_runs(summary, overrules),
+        **drawn,
+    }
 
 
 def _quality(summary: Summary) -> list[dict[str, Any]]:
@@ -145,7 +198,9 @@ def _quality(summary: Summary) -> list[dict[str, Any]]:
 
 def remarks(e: EpisodeResult) -> str:
     """What did not hold, what happened, and what broke, in one line."""
-    parts = [name.replace("_", " ") for name, holds in e.criteria.items() if not holds]
+    parts = [e.messages.get(name) or name.replace("_", " ") for name, holds in e.criteria.items() if not holds]
+    if len(parts) > MOST_REMARKS:
+        parts[MOST_REMARKS:] = [f"{len(parts) - MOST_REMARKS} more"]
     parts += [f"{str(c['name']).replace('_', ' ')} (step {c.get('step')})" for c in e.consequences]
     if e.error:
         line = " ".join(e.error.split())
@@ -206,10 +261,11 @@ def _notes(summary: Summary) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _csv_row(e: EpisodeResult) -> dict[str, Any]:
+def _csv_row(e: EpisodeResult, overrules: Overrules) -> dict[str, Any]:
     row = dataclasses.asdict(e)
     row["condition"] = CONDITIONS.get((e.span, e.guidance), "")
     row["false_termination"] = e.false_termination
+    row["failure"] = _conditions.cause(e, overrules)
     row["criteria"] = len(e.criteria)
     row["failed_criteria"] = " ".join(name for name, holds in e.criteria.items() if not holds)
     row["consequences"] = " ".join(f"{c['name']}@{c.get('step')}" for c in e.consequences)
