@@ -1,0 +1,462 @@
+"""Effective settings and forces of a LAMMPS deck."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from matassay.core import EnvironmentFailure, Failure, Probe
+from matassay.grading.decks._crystal import STRUCTURE_NAMES, Crystal, describe, element_of_mass
+from matassay.grading.decks._files import DeckFiles, is_program, is_text
+from matassay.grading.decks._model import NOTHING, Builder, Effective, read_text
+from matassay.grading.decks._units import BOHR, HARTREE, KCAL_PER_MOL
+
+from ._echo import executed, keywords, number, system, words
+from ._forces import ForceField
+from ._rewrite import rewrite
+
+#: unit system -> (length in angstrom, energy in eV, time in fs, mass in u); reduced units have no meaning outside
+_UNITS: Mapping[str, tuple[float, float, float, float]] = {
+    "metal": (1.0, 1.0, 1e3, 1.0),
+    "real": (1.0, KCAL_PER_MOL, 1.0, 1.0),
+    "electron": (BOHR, HARTREE, 1.0, 1.0),
+    "si": (1e10, 1 / 1.602176634e-19, 1e15, 1 / 1.66053906660e-27),
+    "cgs": (1e8, 1e-7 / 1.602176634e-19, 1e15, 1e-3 / 1.66053906660e-27),
+    "micro": (1e4, 1e-15 / 1.602176634e-19, 1e9, 1e-18 / 1.66053906660e-27),
+    "nano": (10.0, 1e-21 / 1.602176634e-19, 1e6, 1e-21 / 1.66053906660e-27),
+    "lj": (1.0, 1.0, 1.0, 1.0),
+}
+_SKIN = {"metal": 2.0, "real": 2.0, "lj": 0.3, "si": 0.001, "cgs": 0.1, "electron": 2.0, "micro": 0.1, "nano": 0.1}
+"""Default distance of the neighbour list beyond the cut-off, in the deck's units (LAMMPS manual, command `neighbor`)."""
+
+_SUFFIX = re.compile(r"/(?:omp|opt|kk|intel|gpu)(?:/(?:device|host))?\Z")
+_ACCELERATOR = ("omp", "opt", "kk", "intel", "gpu")
+
+_FIXED_NAMES = frozenset(
+    {
+        "units", "atom_style", "dimension", "boundary", "pair_style", "pair_styles", "pair_arguments", "pair_elements",
+        "bond_style", "angle_style", "dihedral_style", "improper_style", "kspace_style", "kspace_accuracy", "masses",
+        "elements", "elements_match", "ntypes", "timestep", "skin", "neigh_every", "neigh_delay", "neigh_check",
+        "groups", "fix_styles", "compute_styles", "dump_styles", "run_steps", "total_steps", "minimize", "min_style",
+        "actions", "thermo", "special_bonds", "charge", "type_charges", "ensemble", "temperature",
+        "temperature_damping", "pressure", "pressure_damping", "forces", "energies", "newton",
+    }
+)  # fmt: skip
+_OPEN_NAMES = ("fix.", "group.", "compute.", "dump.", "command.", "elements.", "charges.", "pair_elements.")
+
+_COMMANDS = frozenset(
+    {
+        "angle_coeff", "angle_style", "atom_modify", "atom_style", "balance", "bond_coeff", "bond_style", "boundary",
+        "box", "change_box", "clear", "comm_modify", "comm_style", "compute", "compute_modify", "create_atoms",
+        "create_bonds", "create_box", "delete_atoms", "delete_bonds", "dielectric", "dihedral_coeff", "dihedral_style",
+        "dimension", "displace_atoms", "dump", "dump_modify", "echo", "fix", "fix_modify", "group", "improper_coeff",
+        "improper_style", "kspace_modify", "kspace_style", "labelmap", "lattice", "mass", "min_modify", "min_style",
+        "molecule", "neigh_modify", "neighbor", "newton", "pair_coeff", "pair_modify", "pair_style", "print",
+        "processors", "read_data", "read_dump", "read_restart", "region", "replicate", "reset_atoms", "reset_timestep",
+        "restart", "run_style", "set", "special_bonds", "suffix", "thermo", "thermo_modify", "thermo_style", "timestep",
+        "uncompute", "undump", "unfix", "units", "variable", "velocity", "write_data", "write_dump", "write_restart",
+    }
+)  # fmt: skip
+
+CONFIGURATIONS = 3
+"""Displaced configurations of which forces are compared."""
+MOST_ATOMS = 20_000
+"""Larger systems are described, but no forces are taken."""
+
+
+class Lammps:
+    """LAMMPS of the workspace (22 Jul 2025)."""
+
+    name = "lammps"
+    files: Mapping[str, bool] = {"deck": True}
+
+    def canonical(self, name: str, value: Any = None) -> tuple[str, Any]:
+        """Names are as they are; styles lose the suffix of an accelerator."""
+        if name not in _FIXED_NAMES and name not in STRUCTURE_NAMES and not name.startswith(_OPEN_NAMES):
+            raise ValueError(f"nothing named {name!r} is known of LAMMPS decks")
+        if isinstance(value, str) and name.endswith("_style"):
+            return name, _plain(value)
+        return name, value
+
+    def probe(self, files: Mapping[str, bytes], support: Mapping[str, bytes]) -> Probe | None:
+        """A run of the driver on copies in which nothing runs."""
+        deck = DeckFiles.of(files)
+        if read_text(deck, "deck", Builder()) is None:
+            return None
+        nonce = _nonce(deck)
+        config = {
+            "deck": posixpath.basename(deck.path("deck")) if deck.folder == "." else deck.names["deck"],
+            "folder": deck.folder,
+            "nonce": nonce,
+            "amplitude": 0.05,
+            "most_atoms": MOST_ATOMS,
+            "fields": [[], *_fields()],
+        }
+        if deck.folder == ".":
+            config["deck"] = deck.path("deck")
+        staged = {name: data for name, data in {**deck.tree, **support}.items() if not is_program(data)}
+        staged = _without_runs(staged, deck.path("deck"), nonce)
+        staged["matassay_probe.py"] = _driver()
+        staged["matassay_probe.json"] = json.dumps(config).encode()
+        return Probe(
+            name="lammps",
+            argv=("python3", "matassay_probe.py"),
+            files=staged,
+            outputs=(f"result_{nonce}.json",),
+            seconds=30.0,
+        )
+
+    def effective(
+        self, files: Mapping[str, bytes], collected: Mapping[str, Any] | None = None, context: Mapping[str, Any] = NOTHING
+    ) -> Effective:
+        """Read the probe's result.
+
+        Raises
+        ------
+        EnvironmentFailure
+            If LAMMPS could not be started: that says nothing about the deck.
+        """
+        builder = Builder()
+        deck = DeckFiles.of(files)
+        if read_text(deck, "deck", builder) is None:
+            return builder.build()
+        result = _result(collected, _nonce(deck), deck.names.get("deck", "deck"), builder)
+        if result is None:
+            return builder.build()
+        _Reading(result, deck, builder).run()
+        return builder.build()
+
+
+@cache
+def _driver() -> bytes:
+    return resources.files(__package__).joinpath("_driver.py").read_bytes()
+
+
+@cache
+def _fields() -> list[list[list[float]]]:
+    """Seeded displacement fields: plane waves with wave vectors of the box, so that they are periodic."""
+    out = []
+    for seed in range(CONFIGURATIONS):
+        rng = np.random.default_rng([20_250_722, seed])
+        waves = []
+        for axis in (0, 1, 2):
+            for _ in range(4):
+                k = [float(v) for v in rng.integers(-7, 8, 3)]
+                waves.append([*k, float(axis), float(rng.uniform(0, 2 * np.pi)), 0.5])
+        out.append(waves)
+    return out
+
+
+def _nonce(deck: DeckFiles) -> str:
+    """Part of the result's name; since it hashes the deck, no deck can contain it."""
+    digest = hashlib.sha256()
+    for name, data in sorted(deck.tree.items()):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+    return digest.hexdigest()[:24]
+
+
+def _without_runs(tree: Mapping[str, bytes], main: str, nonce: str) -> dict[str, bytes]:
+    """Copies of the deck and of all files that it may include, in which nothing runs."""
+    out = dict(tree)
+    scripts = {main}
+    queue = [main]
+    while queue:
+        name = queue.pop()
+        text = tree[name].decode("utf-8", "replace").replace("\r\n", "\n")
+        out[name] = rewrite(text, f"asked_{nonce}", main=name == main).encode()
+        for target in re.findall(r"\b(?:include|jump)\s+[\"']?([^\s\"']+)", text):
+            for path in (posixpath.normpath(posixpath.join(posixpath.dirname(main), target)), posixpath.normpath(target)):
+                if path in tree and path not in scripts and is_text(tree[path]):
+                    scripts.add(path)
+                    queue.append(path)
+    return out
+
+
+def _result(
+    collected: Mapping[str, Any] | None, nonce: str, file: str, builder: Builder
+) -> Mapping[str, Any] | None:
+    """What the driver wrote; None with a problem noted if it did not come to that."""
+    if collected is None:
+        raise EnvironmentFailure("the evidence has no result of loading the LAMMPS deck: was LAMMPS there?")
+    text = (collected.get("files") or {}).get(f"result_{nonce}.json")
+    if text:
+        result: Mapping[str, Any] = json.loads(text)
+        return result
+    stderr = str(collected.get("stderr", ""))
+    if "No module named 'lammps'" in stderr or "libmpi" in stderr or collected.get("exit_code") in (126, 127):
+        raise EnvironmentFailure(f"LAMMPS could not be started: {stderr.strip().splitlines()[-1:]}")
+    if collected.get("timed_out"):
+        builder.complain(file, "LAMMPS was not through with reading the deck when its time was up")
+    else:
+        builder.complain(file, f"LAMMPS ended before the deck was through: {stderr.strip()[-300:] or 'quit?'}")
+    return None
+
+
+def _plain(style: str) -> str:
+    return _SUFFIX.sub("", style)
+
+
+def error_text(message: str) -> str:
+    """LAMMPS's reason without what only its developers need.
+
+    Examples
+    --------
+    >>> error_text("ERROR on proc 0: Unknown pair style: foo (src/src/force.cpp:258)")
+    'Unknown pair style: foo'
+    """
+    text = re.sub(r"^(?:Exception: )?ERROR(?: on proc \d+)?:\s*", "", message.strip())
+    text = re.sub(r"\s*\((?:src/)?[\w./-]+\.(?:cpp|h):\d+\)", "", text)
+    text = re.sub(r"\n*For more information see https?://\S+", "", text)
+    return " ".join(text.split())[:600]
+
+
+class _Reading:
+    """Turns the driver's result into values."""
+
+    def __init__(self, result: Mapping[str, Any], deck: DeckFiles, builder: Builder) -> None:
+        self.result = result
+        self.deck = deck
+        self.b = builder
+        self.file = deck.names.get("deck", "deck")
+        self.commands = executed(str(result.get("screen", "")), _COMMANDS)
+        self.marker = f"asked_{result['nonce']}"
+
+    def put(self, name: str, value: Any, source: str = "LAMMPS", unit: str = "") -> None:
+        self.b.put(name, value, source, unit=unit, explicit=True)
+
+    def run(self) -> None:
+        error = self.result.get("error")
+        if error is not None:
+            self.b.complain(self.file, error_text(str(error["message"])))
+        if "info" not in self.result:
+            return
+        facts = system(self.result["info"])
+        self.scale = _UNITS.get(str(self.result.get("units")), _UNITS["lj"])
+        self.settings(facts)
+        self.atoms()
+        self.mapping()
+        self.neighbours()
+        self.fixes(facts)
+        self.actions()
+        self.forces()
+
+    def last(self, command: str) -> list[str] | None:
+        return next((c[1:] for c in reversed(self.commands) if c[0] == command), None)
+
+    def settings(self, facts: Mapping[str, Any]) -> None:
+        for name in ("units", "atom_style"):
+            self.put(name, facts.get(name, "none"))
+        for name in ("pair_style", "bond_style", "angle_style", "dihedral_style", "improper_style", "kspace_style"):
+            self.put(name, _plain(facts.get(name, "none").split()[0]))
+        self.put("dimension", int(facts.get("dimension", 3)))
+        if "boundary" in facts:
+            faces = [part.split(",") for part in facts["boundary"].split()]
+            self.put("boundary", [low if low == high else low + high for low, high in faces])
+        arguments = self.last("pair_style") or []
+        hybrid = arguments[:1] and _plain(arguments[0]).startswith("hybrid")
+        styles = [a for a in arguments[1:] if _is_style(a)] if hybrid else arguments[:1]
+        self.put("pair_styles", sorted({_plain(s) for s in styles}))
+        self.put("pair_arguments", [number(a) for a in arguments[1:]])
+        kspace = self.last("kspace_style")
+        if kspace and len(kspace) > 1:
+            self.put("kspace_accuracy", number(kspace[1]))
+        self.put("timestep", float(self.result["dt"]) * self.scale[2], unit="fs")
+        thermo = self.last("thermo")
+        self.put("thermo", number(thermo[0]) if thermo else 0)
+        self.put("min_style", (self.last("min_style") or ["cg"])[0])
+        self.put("special_bonds", " ".join(self.last("special_bonds") or []) or "none")
+        for command in self.commands:
+            self.put(f"command.{command[0]}", " ".join(command[1:]), "command as executed")
+        self.put("groups", sorted(facts["groups"]))
+        for count, name in re.findall(r"^(\d+) atoms in group (\S+)$", str(self.result.get("screen")), re.MULTILINE):
+            self.put(f"group.{name}", int(count))
+
+    def atoms(self) -> None:
+        result = self.result
+        if not result.get("has_box"):
+            self.b.complain(self.file, "the deck makes no simulation box", refuses=False)
+            return
+        self.put("natoms", int(result["natoms"]))
+        self.put("ntypes", int(result["ntypes"]))
+        masses = result.get("masses")
+        elements = [f"type{i}" for i in range(1, result["ntypes"] + 1)]
+        if masses is not None:
+            values = [float(m) * self.scale[3] for m in masses]
+            self.put("masses", values, unit="u")
+            elements = [element_of_mass(m) or name for m, name in zip(values, elements, strict=True)]
+            self.put("elements", elements)
+        self.elements = elements
+        atoms = result.get("atoms")
+        if not atoms or not atoms["id"]:
+            return
+        box = result["box"]
+        low, high = np.array(box["lo"]), np.array(box["hi"])
+        lengths = high - low
+        lattice = np.array(
+            [[lengths[0], 0, 0], [box["xy"], lengths[1], 0], [box["xz"], box["yz"], lengths[2]]], dtype=float
+        )
+        positions = np.array(atoms["x"]) @ np.linalg.inv(lattice)
+        periodic = tuple(bool(p) for p in box["periodic"])
+        crystal = Crystal(
+            lattice * self.scale[0],
+            tuple(elements[t - 1] for t in atoms["type"]),
+            positions,
+            periodic=(periodic[0], periodic[1], periodic[2]),
+        )
+        for name, (value, unit) in describe(crystal).items():
+            self.put(name, value, unit=unit)
+        if "q" in atoms:
+            charges = np.array(atoms["q"])
+            types = np.array(atoms["type"])
+            self.put("charge", float(charges.sum()), unit="e")
+            per_type = [float(charges[types == t].mean()) if (types == t).any() else 0.0 for t in range(1, result["ntypes"] + 1)]
+            self.put("type_charges", per_type, unit="e")
+            for symbol in dict.fromkeys(elements):
+                values = [c for c, e in zip(per_type, elements, strict=True) if e == symbol]
+                if len(values) == 1:
+                    self.put(f"charges.{symbol}", values[0], unit="e")
+
+    def mapping(self) -> None:
+        """Elements that ``pair_coeff * * file El El ...`` gives to the types, against those of the masses."""
+        agree: list[bool] = []
+        for command in self.commands:
+            if command[0] != "pair_coeff" or command[1:3] != ["*", "*"]:
+                continue
+            arguments = command[3:]
+            style = _plain(self.b.values["pair_style"])
+            if style.startswith("hybrid") and arguments:
+                style, arguments = _plain(arguments[0]), arguments[1:]
+                if arguments and number(arguments[0]) in (1, 2, 3, 4, 5, 6, 7, 8, 9):
+                    arguments = arguments[1:]
+            named = arguments[-self.result.get("ntypes", 0) :]
+            symbols = [_symbol(n) for n in named]
+            if len(arguments) <= len(named) or not any(symbols):
+                continue
+            self.put(f"pair_elements.{style}", named, "pair_coeff")
+            self.put("pair_elements", named, "pair_coeff")
+            for symbol, by_mass in zip(symbols, self.elements, strict=True):
+                if symbol and not by_mass.startswith("type"):
+                    agree.append(symbol == by_mass)
+        if agree:
+            self.put("elements_match", all(agree), "pair_coeff against masses")
+
+    def neighbours(self) -> None:
+        report = str(self.result.get("screen", "")) + str(self.result.get("setup", ""))
+        found = re.findall(r"update: every = (\d+) steps, delay = (\d+) steps, check = (yes|no)", report)
+        if found:
+            every, delay, check = found[-1]
+            self.put("neigh_every", int(every))
+            self.put("neigh_delay", int(delay))
+            self.put("neigh_check", check == "yes")
+        skin = self.last("neighbor")
+        value = number(skin[0]) if skin else _SKIN.get(str(self.result.get("units")), 2.0)
+        if not isinstance(value, str):
+            self.put("skin", value * self.scale[0], unit="angstrom")
+
+    def fixes(self, facts: Mapping[str, Any]) -> None:
+        """Fixes and dumps that are there at the end, with their arguments as executed."""
+        styles = []
+        for name, style, group in facts["fixes"]:
+            plain = _plain(style)
+            styles.append(plain)
+            command = next(
+                (c for c in reversed(self.commands) if c[:3] == ["fix", name, group] and _plain(c[3]) == plain), None
+            ) or ["fix", name, group, style]
+            arguments = command[4:]
+            self.put(f"fix.{plain}", [number(a) for a in arguments], "fix as executed")
+            self.put(f"fix.{plain}.group", group)
+            for key, values in keywords(arguments).items():
+                self.put(f"fix.{plain}.{key}", values[0] if len(values) == 1 else values, "fix as executed")
+        self.put("fix_styles", sorted(styles))
+        self.put("compute_styles", sorted(_plain(s) for n, s in facts["computes"] if not n.startswith("thermo_")))
+        gone = {c[1] for c in self.commands if c[0] == "undump" and len(c) > 1}
+        dumps = [c for c in self.commands if c[0] == "dump" and len(c) > 5 and c[1] not in gone]
+        self.put("dump_styles", sorted(c[3] for c in dumps))
+        for command in dumps:
+            self.put(f"dump.{command[3]}.every", number(command[4]))
+            self.put(f"dump.{command[3]}.group", command[2])
+            self.put(f"dump.{command[3]}.file", command[5])
+            self.put(f"dump.{command[3]}", command[6:])
+        self.ensemble(styles)
+
+    def ensemble(self, styles: Sequence[str]) -> None:
+        values = self.b.values
+        integrator = next((s.split("/")[0] for s in styles if s.split("/")[0] in ("npt", "nph", "nvt", "nve")), "none")
+        bath = next((s for s in styles if s in ("langevin", "temp/berendsen", "temp/csvr", "temp/rescale", "gjf")), None)
+        piston = "press/berendsen" in styles
+        kind = {("nve", True): "nvt", ("nph", True): "npt"}.get((integrator, bath is not None), integrator)
+        kind = {"nvt": "npt", "nve": "nph"}.get(kind, kind) if piston else kind
+        self.put("ensemble", kind, "fixes")
+        temperature = next((values[f"fix.{s}.temp"] for s in styles if isinstance(values.get(f"fix.{s}.temp"), list)), None)
+        if temperature is None and bath is not None:
+            temperature = values[f"fix.{bath}"] if bath != "temp/rescale" else values[f"fix.{bath}"][1:]
+        if temperature and len(temperature) >= 3 and all(isinstance(t, int | float) for t in temperature[:3]):
+            self.put("temperature", [float(t) for t in temperature[:2]], "fixes", "K")
+            self.put("temperature_damping", float(temperature[2]) * self.scale[2], "fixes", "fs")
+        for style in styles:
+            for key in ("iso", "aniso", "tri", "x", "y", "z"):
+                pressure = values.get(f"fix.{style}.{key}")
+                if style.startswith(("npt", "nph")) and isinstance(pressure, list) and len(pressure) == 3:
+                    self.put("pressure", [float(p) for p in pressure[:2]], "fixes")
+                    self.put("pressure_damping", float(pressure[2]) * self.scale[2], "fixes", "fs")
+
+    def actions(self) -> None:
+        steps, kinds = [], []
+        for command in self.commands:
+            if command[:2] != ["variable", self.marker] or len(command) < 4:
+                continue
+            asked = words(command[3])
+            kinds.append(asked[0])
+            if asked[0] == "run" and len(asked) > 1:
+                steps.append(number(asked[1]))
+            if asked[0] == "minimize":
+                self.put("minimize", [number(a) for a in asked[1:]], "minimize as executed")
+        self.put("actions", kinds, "commands as executed")
+        self.put("run_steps", steps, "run as executed")
+        self.put("total_steps", sum(s for s in steps if not isinstance(s, str)), "run as executed")
+
+    def forces(self) -> None:
+        result = self.result
+        if "forces" not in result or "structure" not in self.b.values:
+            return
+        crystal: Crystal = self.b.values["structure"]
+        length, energy = self.scale[:2]
+        field = ForceField(
+            crystal.lattice,
+            crystal.positions,
+            crystal.species,
+            np.array(result["forces"]) * energy / length,
+            np.array(result["energies"]) * energy,
+            str(result["units"]) == "lj",
+        )
+        self.put("forces", field, "LAMMPS, forces of displaced configurations", "eV/angstrom")
+        self.put("energies", field, "LAMMPS, energies of displaced configurations", "eV")
+
+
+def _is_style(word: str) -> bool:
+    return bool(re.match(r"[a-z]", word)) and word not in ("no", "yes", "shift", "mix") and not _keyword(word)
+
+
+def _keyword(word: str) -> bool:
+    """Options of sub-styles that look like styles (`ilp/tmd 16.0 0`, `sw maxdelcs ...`)."""
+    return word in ("maxdelcs", "threebody", "safezone", "checkqeq", "lgvdw", "on", "off", *_ACCELERATOR)
+
+
+def _symbol(label: str) -> str | None:
+    """Element in a label of a potential file such as ``Si(D)``, ``Ge`` or ``Mo1``; None for NULL and others."""
+    match = re.match(r"([A-Z][a-z]?)(?![a-z])", label)
+    from matassay.grading.decks._crystal import masses
+
+    return match.group(1) if match and match.group(1) in masses() else None
+
+
+FAILURE = Failure.SOFTWARE_USAGE
+"""Kind of mistake of a deck that LAMMPS refuses."""

@@ -1,0 +1,146 @@
+"""Values of INCAR tags: types, spellings, defaults."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from matassay.grading.decks._numbers import expand_repeats, fortran_integer, fortran_logical, fortran_real
+
+TYPES = ("bool", "int", "real", "str", "reals", "ints")
+
+_NO_VALUE = ("rule", "potcar", "run", "none")
+"""Words of the table that stand for a default made elsewhere, by the POTCAR, while running, or not at all."""
+
+_ALGORITHMS = (
+    # (how it may begin, canonical); the first that fits counts, and GW-like names must be given in full
+    ("nothing", "nothing"),
+    ("not", "nothing"),
+    ("none", "none"),
+    ("no", "none"),
+    ("n", "normal"),
+    ("v", "veryfast"),
+    ("f", "fast"),
+    ("c", "conjugate"),
+    ("a", "all"),
+    ("d", "damped"),
+    ("s", "subrot"),
+    ("ei", "eigenval"),
+    ("ex", "exact"),
+)
+_MANY_BODY = {
+    "chi", "g0w0", "gw0", "gw", "scgw0", "scgw", "evgw0", "evgw", "qpgw0", "qpgw", "g0w0r", "gw0r", "gwr", "scgw0r",
+    "bse", "tdhf", "timeev", "acfdt", "acfdtr", "rpa", "rpar", "crpa", "crpar", "2e4w", "2e4wa", "mp2", "mp2kpar",
+    "mp2ns", "ldau", "normalgw",
+}  # fmt: skip
+
+_PRECISIONS = {"l": "low", "m": "medium", "h": "high", "n": "normal", "a": "accurate", "s": "single"}
+_FOCK_PRECISIONS = {"l": "low", "m": "medium", "f": "fast", "n": "normal", "a": "accurate", "s": "single"}
+
+
+class BadValue(ValueError):
+    """VASP could not read the value."""
+
+
+@cache
+def table() -> dict[str, Any]:
+    """The packaged table of tags."""
+    return tomllib.loads(resources.files(__package__).joinpath("tags.toml").read_text("utf-8"))
+
+
+@cache
+def types() -> Mapping[str, str]:
+    """Type of every tag that VASP knows."""
+    data = table()
+    own = {tag: kind for kind in TYPES for tag in data[kind]}
+    return own | {tag: kind for kind in TYPES for tag in data["known"][kind]}
+
+
+@cache
+def units() -> Mapping[str, str]:
+    """Unit of every tag that has one."""
+    return {tag: unit for unit, tags in table()["units"].items() for tag in tags}
+
+
+@cache
+def defaults() -> Mapping[str, Any]:
+    """Fixed defaults."""
+    data = table()
+    return {t: v for kind in TYPES for t, v in data[kind].items() if v not in _NO_VALUE or (t, v) == ("METAGGA", "none")}
+
+
+def read(tag: str, text: str) -> tuple[Any, str]:
+    """Value of a tag, and what stands behind it unread (a comment without its sign, or a forgotten separator).
+
+    Raises
+    ------
+    BadValue
+        If VASP would stop with "Error reading item".
+    """
+    kind = types()[tag]
+    if kind == "str" or tag == "LREAL":
+        return canonical(tag, text), ""
+    tokens = expand_repeats(text.replace(",", " ").split())
+    if not tokens:
+        raise BadValue("there is no value" if tokens is not None else "too many values")
+    if kind in ("reals", "ints"):
+        convert = fortran_real if kind == "reals" else fortran_integer
+        values: list[float | int] = []
+        for token in tokens:
+            number = convert(token)
+            if number is None:
+                break
+            values.append(number)
+        if not values:
+            raise BadValue(f"{tokens[0][:40]!r} is no {'number' if kind == 'reals' else 'integer'}")
+        return values, " ".join(tokens[len(values) :])
+    value: Any = {"bool": fortran_logical, "int": fortran_integer, "real": fortran_real}[kind](tokens[0])
+    if value is None:
+        expected = {"bool": "truth value", "int": "integer", "real": "number"}[kind]
+        raise BadValue(f"{tokens[0][:40]!r} is no {expected}")
+    return value, " ".join(tokens[1:])
+
+
+def canonical(tag: str, value: Any) -> Any:
+    """Canonical spelling of a value, whether it comes from a deck or from a task.
+
+    Examples
+    --------
+    >>> canonical("PREC", "A"), canonical("ALGO", "VERYFAST"), canonical("LREAL", "Auto"), canonical("LREAL", ".FALSE.")
+    ('accurate', 'veryfast', 'auto', False)
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if tag in ("SYSTEM", "WANNIER90_WIN"):
+        return text
+    word = (text.split() or [""])[0].lower()
+    found = _word(tag, word)
+    if found is None:
+        raise BadValue(f"{word[:40]!r} is none of its values")
+    return found if types().get(tag) == "str" or tag == "LREAL" else text
+
+
+def _word(tag: str, word: str) -> str | bool | None:
+    """Canonical word, or None if VASP does not know it for this tag."""
+    if tag == "ALGO":
+        if word in _MANY_BODY:
+            return word
+        return next((name for start, name in _ALGORITHMS if word.startswith(start)), None)
+    if tag == "PREC":
+        return _PRECISIONS.get(word[:1])
+    if tag == "PRECFOCK":
+        return _FOCK_PRECISIONS.get(word[:1])
+    if tag == "LREAL":
+        special = {"o": "on", "a": "auto"}.get(word[:1])
+        return special or fortran_logical(word)
+    if tag == "GGA":
+        # VASP looks at two letters: PBE written in full is PB, which is another functional than PE.
+        return word[:2]
+    if tag == "METAGGA":
+        return re.sub(r"[^a-z0-9]", "", word) or "none"
+    return word
