@@ -13,6 +13,7 @@ import typer
 from matassay.core import SCHEMA_VERSION, EpisodeResult, MatAssayError, UnknownTask
 
 from ._console import Format, claim_stdout, counted, say
+from ._engine import load_engine
 from ._places import check_port
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def report(
         for folder in logdir:
             if not folder.is_dir():
                 raise MatAssayError(f"{folder}: there is no such folder")
+        load_engine()
         from matassay import evals
         from matassay.report import summarise, write_report
         from matassay.report.logs import read_settings
@@ -88,6 +90,7 @@ def regrade(
 ) -> None:
     """Grade the stored evidence again with the grading code as it is now."""
     with claim_stdout() as out:
+        load_engine()
         from matassay import evals
         from matassay.report.logs import find_logs
 
@@ -148,6 +151,7 @@ def replay(
     with claim_stdout() as real:
         if not log.exists():
             raise MatAssayError(f"{log}: there is no such log file or folder")
+        load_engine()
         default = log / "replay.html" if log.is_dir() else log.with_name(f"{log.stem}.replay.html")
         if sample is not None and out is None:
             safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in sample)

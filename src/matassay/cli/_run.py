@@ -14,6 +14,7 @@ import typer
 from matassay.core import SCHEMA_VERSION, EpisodeResult, Guidance, MatAssayError, Span, Task, select_tasks
 
 from ._console import Format, Out, claim_stdout, counted, say, shortened, stderr_console
+from ._engine import load_engine
 from ._needs import check_model, check_worlds
 from ._places import folder_named, log_folder
 
@@ -218,6 +219,7 @@ def new_folder(name: str) -> Path:
 def _episodes(tasks: Sequence[Task], *, total: int, **options: Any) -> tuple[list[EpisodeResult], str]:
     """Run all; the second value says why it stopped early, if it did."""
     say("Starting the engine ...")
+    load_engine()
     from matassay import evals
 
     seen: list[EpisodeResult] = []

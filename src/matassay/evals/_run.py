@@ -146,7 +146,7 @@ def run(
         # longest first: a workflow that starts last would run on alone
         left.sort(key=lambda s: -budget[(s.metadata or {})["task"]])
         task = build_task(left, name=name, **limits)
-        with listening(report), quiet(), only_readable_logs(log_dir):
+        with listening(report), quiet(), only_readable_logs(log_dir), providers_left_out(agent in AGENTS):
             eval_set(
                 task,
                 log_dir=str(log_dir),
@@ -173,7 +173,7 @@ def run(
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def quiet(*, collect: bool = True) -> Iterator[None]:
     """Keep the engine's banners off stdout, which belongs to the results, and its known warnings off the user."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.filterwarnings("ignore", "The 'initial' parameter is deprecated", DeprecationWarning)
@@ -181,7 +181,8 @@ def quiet() -> Iterator[None]:
         try:
             yield
         finally:
-            gc.collect()  # the streams that the engine leaves open complain when they are collected: here, not later
+            if collect:  # the streams that the engine leaves open complain when they are collected: here, not later
+                gc.collect()
 
 
 def _name(tasks: Sequence[Task], left: Sequence[Sample], settings: str, complete: Collection[str]) -> str:
@@ -228,6 +229,25 @@ def only_readable_logs(log_dir: str | Path) -> Iterator[None]:
             place.list_eval_logs = function
 
 
+@contextlib.contextmanager
+def providers_left_out(wanted: bool) -> Iterator[None]:
+    """Where a scripted agent acts, do not let the engine import the providers' SDKs that are installed.
+
+    It does so at the first episode, for what a model of theirs may need, and that takes longer than a short episode.
+    """
+    # Private names, as above.
+    place: Any = importlib.import_module("inspect_ai.model._assistant_internal")
+    names = [n for n in ("_HAS_OPENAI", "_HAS_ANTHROPIC") if wanted and hasattr(place, n)]
+    own = [getattr(place, n) for n in names]
+    for name in names:
+        setattr(place, name, False)
+    try:
+        yield
+    finally:
+        for name, value in zip(names, own, strict=True):
+            setattr(place, name, value)
+
+
 def _is_current(row: Row, dataset: Sequence[Sample]) -> bool:
     revisions = {str(s.id): (s.metadata or {})["task_revision"] for s in dataset}
     return revisions.get(row.result.sample_id) == row.result.task_revision
@@ -243,7 +263,7 @@ def _model(agent: str, model: str | None, args: dict[str, Any], base_url: str | 
     elif model is None:
         raise MatAssayError(f"agent {GUI!r} needs a model, e.g. anthropic/claude-opus-5-5")
     try:
-        with quiet():
+        with quiet(collect=agent == GUI):
             return get_model(model, base_url=base_url, **args)
     except Exception as error:
         raise MatAssayError(f"model {model!r} cannot be used: {_plain(error)}") from error
