@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -51,16 +54,19 @@ def write_replay(replays: Iterable[Replay], path: Path, title: str, *, smaller: 
 
 def replay_html(replays: Iterable[Replay], title: str, *, smaller: bool = False) -> str:
     """The page as text; see `write_replay`."""
-    images: dict[str, str] = {}
+    images: list[str] = []
     numbers: dict[str, int] = {}
     episodes = []
-    for replay in replays:
-        for key, image in replay.images.items():
-            if key not in numbers:
-                numbers[key] = len(numbers)
-                images[key] = _data_uri(image, smaller)
-        episodes.append(_episode(replay, numbers))
-    data = {"screen": list(SCREEN), "images": list(images.values()), "episodes": episodes}
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+        coded: Iterator[str] = iter(())
+        for replay in replays:  # the next episode is read while the pictures of the last one are coded
+            images += coded
+            new = {key: image for key, image in replay.images.items() if key not in numbers}
+            numbers.update(zip(new, range(len(numbers), len(numbers) + len(new)), strict=True))
+            coded = pool.map(_data_uri, new.values(), repeat(smaller))
+            episodes.append(_episode(replay, numbers))
+        images += coded
+    data = {"screen": list(SCREEN), "images": images, "episodes": episodes}
     from markupsafe import Markup
 
     return render("replay.html", title=title, data=Markup(script_json(data)), version=__version__)  # noqa: S704
