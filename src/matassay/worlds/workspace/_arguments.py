@@ -130,7 +130,7 @@ def binds(software: Software) -> list[Path]:
 
 def protected() -> list[Path]:
     """What must not be seen inside, should it lie in a folder that is."""
-    package = _software.package()
+    package = _software.package_folder()
     return [root] if (root := _software.checkout()) is not None else [package]
 
 
@@ -213,9 +213,10 @@ def build_arguments(
     for name in _MASKED:
         if Path("/proc", name).exists():
             args += ["--ro-bind", "/dev/null", f"/proc/{name}"]
-    size = str(limits.tmp)
-    args += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--perms", "1777", "--size", size]  # noqa: S108 - of the sandbox
-    args += ["--tmpfs", "/tmp", "--perms", "0755", "--size", str(limits.disk), "--tmpfs", HOME]  # noqa: S108 - of the sandbox
+    parents("/var/tmp/x")  # noqa: S108 - of the sandbox
+    for place in ("/dev/shm", "/tmp", "/var/tmp"):  # noqa: S108 - of the sandbox
+        args += ["--perms", "1777", "--size", str(limits.tmp), "--tmpfs", place]
+    args += ["--perms", "0755", "--size", str(limits.disk), "--tmpfs", HOME]
     for folder, files in ((INPUTS, inputs), (MANUALS, manuals)):
         args += ["--perms", "0755", "--size", str(_size(files)), "--tmpfs", f"{HOME}/{folder}"]
         for name, content in files.items():

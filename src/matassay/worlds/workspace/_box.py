@@ -5,17 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from matassay.core import MatAssayError
+from matassay.core import EnvironmentFailure, MatAssayError
 
 from ._bubblewrap import Bubblewrap
 from ._reader import Caps
 from ._types import Limits, Workspace
 from .software import Software, find_software
 
-__all__ = ["BACKENDS", "Limits", "Workspace", "open_workspace"]
+__all__ = ["BACKENDS", "Limits", "Workspace", "open_workspace", "probe_sandbox"]
 
 #: Kinds of sandboxes. ``auto`` is bubblewrap: anything weaker is only ever taken by name.
 BACKENDS = ("auto", "bubblewrap")
+
+
+async def probe_sandbox(software: Software, backend: str = "auto") -> Mapping[str, str]:
+    """Make a sandbox, run nothing to speak of in it, and say what it is.
+
+    Raises
+    ------
+    EnvironmentFailure
+        With cause and cure, if it cannot be made.
+    """
+    workspace = open_workspace(inputs={}, backend=backend, software=software)
+    try:
+        await workspace.start()
+        done = await workspace.run(["true"], timeout=60)
+        if done.exit_code != 0:
+            raise EnvironmentFailure(f"`true` failed in the sandbox: {done.stderr.decode(errors='replace').strip()}")
+        return workspace.facts
+    finally:
+        await workspace.close()
 
 
 def open_workspace(

@@ -128,6 +128,11 @@ class Bubblewrap:
         self._outputs: Outputs | None = None
         self._processes: list[SandboxProcess] = []
 
+    @property
+    def pid(self) -> int:
+        """Number of the first process on the host."""
+        return self._pid
+
     # --- start ----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:

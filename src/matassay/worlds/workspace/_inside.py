@@ -49,6 +49,8 @@ class Server:
     def serve(self) -> None:
         """Until the host closes its end."""
         awake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        # The kernel keeps signals from process 1 only where it has no handler, and Python has one for this.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         poll = select.poll()

@@ -24,7 +24,8 @@ class _Program(NamedTuple):
     cure: str
 
 
-_PROGRAMS: Mapping[str, _Program] = {
+#: Programs by the names that tasks use in `requires`.
+PROGRAMS: Mapping[str, _Program] = {
     "lammps": _Program(("lmp",), BUILD),
     "phonopy": _Program(("phonopy",), BUILD),
     "quantum-espresso": _Program(("pw.x",), "sudo apt-get install quantum-espresso"),
@@ -85,15 +86,15 @@ def place() -> Path:
     return Path(data) / "matassay" / "workspace"
 
 
-def package() -> Path:
+def package_folder() -> Path:
     """Our own source: what must never be seen in a sandbox."""
     return Path(__file__).parents[2]
 
 
 def checkout() -> Path | None:
     """The folder that holds our source, tests and git history, if we run from one."""
-    root = package().parents[1]
-    return root if (root / "pyproject.toml").is_file() and package().parent.name == "src" else None
+    root = package_folder().parents[1]
+    return root if (root / "pyproject.toml").is_file() and package_folder().parent.name == "src" else None
 
 
 def find_software() -> Software:
@@ -130,13 +131,13 @@ def missing(names: Iterable[str], software: Software | None = None) -> list[Miss
         If a name is not known.
     """
     wanted = list(names)
-    if unknown := [name for name in wanted if name not in _PROGRAMS]:
-        raise MatAssayError(f"unknown program {', '.join(unknown)}; known: {', '.join(_PROGRAMS)}")
+    if unknown := [name for name in wanted if name not in PROGRAMS]:
+        raise MatAssayError(f"unknown program {', '.join(unknown)}; known: {', '.join(PROGRAMS)}")
     try:
         found = (software or find_software()).programs
     except EnvironmentFailure:
         found = _programs(None)
-    return [Missing(name, _PROGRAMS[name].cure) for name in wanted if found.get(name) is None]
+    return [Missing(name, PROGRAMS[name].cure) for name in wanted if found.get(name) is None]
 
 
 @functools.cache
@@ -192,7 +193,7 @@ def _packages(prefix: Path) -> dict[str, str]:
 def _programs(prefix: Path | None) -> dict[str, Path | None]:
     path = f"{prefix / 'bin'}:{_PATH}" if prefix else _PATH
     found: dict[str, Path | None] = {}
-    for name, program in _PROGRAMS.items():
+    for name, program in PROGRAMS.items():
         places = [where for command in program.commands if (where := shutil.which(command, path=path))]
         found[name] = Path(places[0]) if places else None
     return found
