@@ -18,7 +18,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MASSES", "Engine", "force_constants", "relaxed_cubic_constant", "relaxed_length", "relaxed_positions"]
+__all__ = [
+    "MASSES",
+    "Engine",
+    "cubic_constant_at",
+    "force_constants",
+    "relaxed_cubic_constant",
+    "relaxed_length",
+    "relaxed_positions",
+]
 
 MASSES: Mapping[str, float] = {"Si": 28.0855, "Ge": 72.63}
 """Standard atomic masses in u (abridged values of IUPAC)."""
@@ -252,17 +260,23 @@ def relaxed_length(
 
 
 def relaxed_cubic_constant(species: str, *, model: str = "tersoff") -> float:
-    """Return the lattice constant, A, at which the diamond crystal of `species` has no stress (bisection, 1e-12 A)."""
+    """Return the lattice constant, A, at which the diamond crystal of `species` has no stress."""
+    return cubic_constant_at(species, 0.0, model=model)
+
+
+def cubic_constant_at(species: str, pressure: float, *, model: str = "tersoff") -> float:
+    """Return the lattice constant, A, of the diamond crystal of `species` under a pressure in GPa (to 1e-12 A)."""
     from scipy.optimize import brentq
 
     corners = np.array([[0, 0, 0], [0, 2, 2], [2, 0, 2], [2, 2, 0]]) / 4
     fractions = np.concatenate([corners, corners + 0.25])
+    target = -pressure * 1e4 * _BAR_TO_EV
 
-    def pressure(constant: float) -> float:
+    def excess(constant: float) -> float:
         with Engine(np.eye(3) * constant, fractions * constant, [species] * 8, model=model) as engine:
-            return float(np.trace(engine.stress()))
+            return float(np.trace(engine.stress()) / 3) - target
 
-    return float(brentq(pressure, 5.2, 5.9, xtol=1e-12, rtol=1e-14))
+    return float(brentq(excess, 5.2, 5.9, xtol=1e-12, rtol=1e-14))
 
 
 def force_constants(
