@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import spglib
+from ase import Atoms
 from ase.build import bulk, make_supercell
-from ase.io import write
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common.cells import balanced_layers
@@ -51,7 +51,7 @@ def conditions(seed: int) -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
-    """Write ``inputs/`` and ``reference.json``, with the reference structure beside it."""
+    """Write ``inputs/`` and ``reference.json``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", type=int, default=0)
@@ -81,14 +81,11 @@ def main() -> None:
     period = float(heights[-1] + across)
     cell = np.diag([period, edge, edge])
     positions = np.column_stack([heights[index], fractions[:, 1:] * edge])
-    from ase import Atoms
-
     atoms = Atoms(["Si" if n < counts[0] else "Ge" for n in index], positions=positions, cell=cell, pbc=True)
     atoms = atoms.repeat((1, lateral, lateral))
     atoms = atoms[np.argsort([s == "Ge" for s in atoms.symbols], kind="stable")]
     numbers = atoms.numbers
     group = spglib.get_symmetry_dataset((atoms.cell.array, atoms.get_scaled_positions(), numbers), symprec=1e-3).number
-    write(options.out / "interface.vasp", atoms, format="vasp", direct=True, vasp5=True)
 
     reference = {
         "a_parallel_A": layers.in_plane,
@@ -102,6 +99,11 @@ def main() -> None:
         "n_Ge": int(np.sum(numbers == 32)),
         "elastic_energy_J_per_m2": layers.energy * EV_PER_A2_IN_J_PER_M2,
         "space_group": int(group),
+        "structure": {
+            "lattice": np.round(atoms.cell.array, 10).tolist(),
+            "species": list(atoms.symbols),
+            "fractional": np.round(atoms.get_scaled_positions(), 12).tolist(),
+        },
         "planes": [
             {
                 "plane": n + 1,

@@ -65,6 +65,7 @@ answer = {
     "n_Ge": counts[1],
     "elastic_energy_J_per_m2": float(energy),
     "space_group": int(group),
+    "structure": "interface.vasp",
     "planes": [
         {"plane": n, "element": elements[kind], "x_A": float(height), "atoms": lateral**2}
         for n, (kind, height) in enumerate(zip(kinds, heights, strict=True), 1)
