@@ -30,6 +30,7 @@ from .panel import (
     Widget,
 )
 from .parameters import Choice, Flag, Guard, Int, Parameter, Real, Refused, Text
+from .saving import SavingInstrument, save_dialogs
 
 __all__ = [
     "Button",
@@ -57,6 +58,7 @@ __all__ = [
     "Real",
     "Refused",
     "Row",
+    "SavingInstrument",
     "Select",
     "Slider",
     "Slot",
@@ -69,4 +71,5 @@ __all__ = [
     "View",
     "Widget",
     "command",
+    "save_dialogs",
 ]

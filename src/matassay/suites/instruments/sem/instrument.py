@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -20,11 +19,9 @@ from matassay.kit import (
     Button,
     Choice,
     Column,
-    Dialog,
     Flag,
     Grid,
     Group,
-    Instrument,
     Knob,
     Lamp,
     Message,
@@ -36,14 +33,14 @@ from matassay.kit import (
     Real,
     Refused,
     Row,
+    SavingInstrument,
     Select,
     Slider,
     Table,
-    Text,
-    TextField,
     Toggle,
     View,
     command,
+    save_dialogs,
 )
 
 from . import imaging, optics, quality
@@ -186,7 +183,7 @@ def _label(key: str) -> str:
     return SPECIMENS[key].name if key else "(exchange position)"
 
 
-class Sem(Instrument):
+class Sem(SavingInstrument):
     """The microscope."""
 
     title = "Scanning Electron Microscope  -  Control"
@@ -233,10 +230,9 @@ class Sem(Instrument):
     scan_rotation = Real(0.0, -180.0, 180.0, 0.5, label="Scan rotation", unit="deg", guard=_acquiring)
     dwell = Choice(10.0, DWELLS, label="Dwell time", unit="us", guard=_acquiring, show_as=lambda v: f"{v:g}")
 
-    file_name = Text("", max_length=40, label="File name")
-
     def setup(self) -> None:
         """Power-on: evacuated, high tension off, stage at the exchange position, nothing mounted."""
+        super().setup()
         self.hidden = hidden(self.seed)
         self.pressure = BASE_PRESSURE
         self.pumping: Literal["pump", "vent", "off"] = "pump"
@@ -251,9 +247,6 @@ class Sem(Instrument):
         self.scans: list[Scan] = []
         self.mosaic_scan: Scan | None = None
         self.patches: dict[tuple[Any, ...], imaging.Patch] = {}
-        self.saved: dict[str, int] = {}
-        self.saving = False
-        self.replacing = False
         self._drive: int | None = None
         self._frames: dict[Any, np.ndarray] = {}
         self._best: dict[str, float] = {}
@@ -803,55 +796,27 @@ class Sem(Instrument):
 
     # --- saving
 
-    @command(label="SAVE IMAGE", soft=True, guard=lambda s: s.save_reason)
-    def save_image(self) -> None:
-        """Ask for a name."""
-        self.saving = True
-
     @property
     def save_reason(self) -> str | None:
         """Why there is nothing to save."""
         frozen = self.mode in ("frozen", "mosaic") and self.scan is not None and self.scan.complete
         return None if frozen else "Take a slow scan first: only a frozen picture is saved"
 
-    @command(label="Cancel")
-    def cancel_save(self) -> None:
-        """Close the dialog."""
-        self.saving = self.replacing = False
-
-    @command(label="Save")
-    def confirm_save(self) -> None:
-        """Write the file; a name that exists is asked about."""
-        if not self.saving:
-            raise Refused("There is nothing to save")
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.file_name) or ".." in self.file_name:
-            raise Refused("File name: letters, digits, '_', '-' and '.' are allowed, and it must not be empty")
-        if any(f.name == self._name for f in self.files):
-            self.replacing = True
-        else:
-            self._write()
-
-    @command(label="Replace")
-    def confirm_replace(self) -> None:
-        """Write over a file that exists."""
-        if not self.replacing:
-            raise Refused("There is nothing to replace")
-        name = self._name
-        self._write()
-        self.suffer("file_overwritten", f"Replaced {name}")
+    @property
+    def save_number(self) -> int:
+        """Number of the scan that is frozen."""
+        assert self.scan is not None  # else there is a reason not to save
+        return self.scan.number
 
     @property
-    def _name(self) -> str:
-        return self.file_name.removesuffix(".tif") + ".tif"
+    def save_extensions(self) -> tuple[str, ...]:
+        """One format."""
+        return (".tif",)
 
-    def _write(self) -> None:
-        if reason := self.save_reason:
-            raise Refused(reason)
+    def save_content(self, extension: str) -> tuple[bytes, str]:
+        """The frozen picture as TIFF."""
         assert self.scan is not None
-        self.save(self._name, to_tiff(self.scan.image, self.scan.metadata), "image/tiff")
-        self.saved[self._name] = self.scan.number
-        self.saving = self.replacing = False
-        self.say(f"Saved {self._name}")
+        return to_tiff(self.scan.image, self.scan.metadata), "image/tiff"
 
     # --- what is seen and judged
 
@@ -1027,7 +992,12 @@ class Sem(Instrument):
                 ),
                 Group(
                     "Acquisition",
-                    Row(Button(go_live), Button(take_mosaic), Button(start_scan, style="primary"), Button(save_image)),
+                    Row(
+                        Button(go_live),
+                        Button(take_mosaic),
+                        Button(start_scan, style="primary"),
+                        Button(SavingInstrument.ask_to_save, label="SAVE IMAGE", id="save_image"),
+                    ),
                     Progress("Progress", lambda s: s.progress(), lambda s: s.progress_text()),
                     grow=1,
                 ),
@@ -1069,19 +1039,6 @@ class Sem(Instrument):
             grow=1,
         ),
         Message(),
-        Dialog(
-            "Save image",
-            TextField(file_name),
-            Row(Button(confirm_save, style="primary"), Button(cancel_save)),
-            open=lambda s: s.saving and not s.replacing,
-            cancel=cancel_save,
-        ),
-        Dialog(
-            "Replace file?",
-            Readout("Exists already", lambda s: s.file_name, "", 40, style="wide"),
-            Row(Button(confirm_replace, style="danger"), Button(cancel_save, id="cancel-replace")),
-            open=lambda s: s.replacing,
-            cancel=cancel_save,
-        ),
+        *save_dialogs("Save image"),
         grow=1,
     )

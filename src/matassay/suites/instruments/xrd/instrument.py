@@ -6,7 +6,6 @@ The physics is in `physics`, the shelf of specimens in `specimens`, the file for
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,11 +17,9 @@ from matassay.kit import (
     Button,
     Choice,
     Column,
-    Dialog,
     Flag,
     Grid,
     Group,
-    Instrument,
     Lamp,
     Message,
     Number,
@@ -32,6 +29,7 @@ from matassay.kit import (
     Real,
     Refused,
     Row,
+    SavingInstrument,
     Select,
     Table,
     Text,
@@ -39,8 +37,8 @@ from matassay.kit import (
     Toggle,
     View,
     command,
+    save_dialogs,
 )
-from matassay.kit.instrument import MAX_FILES
 
 from . import mimic, physics
 from .files import Diffractogram, to_xrdml, to_xy
@@ -200,7 +198,7 @@ def _name_of(key: str) -> str:
     return SPECIMENS[key].name if key else "(none)"
 
 
-class Xrd(Instrument):
+class Xrd(SavingInstrument):
     """The diffractometer."""
 
     title = "X-ray Diffractometer  -  Data Collector"
@@ -236,12 +234,12 @@ class Xrd(Instrument):
 
     # --- saving
 
-    file_name = Text("", max_length=40, label="File name")
     write_xy = Flag(True, label="XY data (.xy)")
     write_xrdml = Flag(False, label="XRDML document (.xrdml)")
 
     def setup(self) -> None:
         """Power-on: generator off, doors closed, nothing measured."""
+        super().setup()
         self.alignment = hidden_alignment(self.seed)
         self.on_stage = NO_SPECIMEN
         self.doors = "closed"  # closed, opening, open, closing
@@ -251,10 +249,7 @@ class Xrd(Instrument):
         self.current = 0.0
         self.scan: Scan | None = None
         self.scans: list[Scan] = []
-        self.saved: dict[str, int] = {}
         self.hv_drops = 0
-        self.saving = False
-        self.replacing = False
         self._peak_rate: tuple[Any, float] = (None, 0.0)
 
     def begin(self, start: dict[str, Any]) -> None:
@@ -541,70 +536,27 @@ class Xrd(Instrument):
 
     # --- saving
 
-    @command(
-        label="SAVE DIFFRACTOGRAM",
-        soft=True,
-        guard=lambda s: _idle(s) or (None if s.scan and s.scan.done > 1 else "There is nothing to save"),
-    )
-    def save_diffractogram(self) -> None:
-        """Ask for name and formats."""
-        self.saving = True
-
-    @command(label="Cancel")
-    def cancel_save(self) -> None:
-        """Close the dialog."""
-        self.saving = self.replacing = False
-
-    @command(label="Save")
-    def confirm_save(self) -> None:
-        """Write the files; a name that exists is asked about."""
-        if not self.saving:
-            raise Refused("There is nothing to save")
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", self.file_name) or ".." in self.file_name:
-            raise Refused("File name: letters, digits, '_', '-' and '.' are allowed, and it must not be empty")
-        if not (self.write_xy or self.write_xrdml):
-            raise Refused("Choose at least one format")
-        new = [e for e in self._formats if self._stem(e) not in self._files_by_name]
-        if len(self.files) + len(new) > MAX_FILES:
-            raise Refused(f"The data folder is full: {MAX_FILES} files")
-        if any(self._stem(e) in self._files_by_name for e in self._formats):
-            self.replacing = True
-        else:
-            self._write()
-
-    @command(label="Replace")
-    def confirm_replace(self) -> None:
-        """Write over files that exist."""
-        if not self.replacing:
-            raise Refused("There is nothing to replace")
-        names = [self._stem(e) for e in self._formats if self._stem(e) in self._files_by_name]
-        self._write()
-        self.suffer("file_overwritten", f"Replaced {', '.join(names)}")
+    @property
+    def save_reason(self) -> str | None:
+        """Why there is nothing to save."""
+        return _idle(self) or (None if self.scan and self.scan.done > 1 else "There is nothing to save")
 
     @property
-    def _formats(self) -> list[str]:
-        return [e for e, wanted in ((".xy", self.write_xy), (".xrdml", self.write_xrdml)) if wanted]
+    def save_number(self) -> int:
+        """Number of the scan that is shown."""
+        assert self.scan is not None  # else there is a reason not to save
+        return self.scan.number
 
     @property
-    def _files_by_name(self) -> set[str]:
-        return {f.name for f in self.files}
+    def save_extensions(self) -> tuple[str, ...]:
+        """Of the formats that are switched on."""
+        return tuple(e for e, wanted in ((".xy", self.write_xy), (".xrdml", self.write_xrdml)) if wanted)
 
-    def _stem(self, extension: str) -> str:
-        # a name typed with its extension does not get it twice
-        return self.file_name.removesuffix(extension) + extension
-
-    def _write(self) -> None:
+    def save_content(self, extension: str) -> tuple[bytes, str]:
+        """The scan that is shown in a format."""
         assert self.scan is not None
-        for extension in self._formats:
-            self._store(self._stem(extension), extension, self.scan)
-        self.saving = self.replacing = False
-        self.say(f"Saved {', '.join(self._stem(e) for e in self._formats)}")
-
-    def _store(self, name: str, extension: str, scan: Scan) -> None:
-        data = scan.diffractogram()
-        content, kind = (to_xy(data), "text/plain") if extension == ".xy" else (to_xrdml(data), "application/xrdml+xml")
-        self.save(name, content, kind)
-        self.saved[name] = scan.number
+        data = self.scan.diffractogram()
+        return (to_xy(data), "text/plain") if extension == ".xy" else (to_xrdml(data), "application/xrdml+xml")
 
     # --- what is seen
 
@@ -823,7 +775,7 @@ class Xrd(Instrument):
                     "Measurement",
                     Row(Button(start_scan, style="primary"), Button(stop_scan, style="danger")),
                     Progress("Progress", lambda s: s.progress(), lambda s: s.progress_text()),
-                    Button(save_diffractogram),
+                    Button(SavingInstrument.ask_to_save, label="SAVE DIFFRACTOGRAM", id="save_diffractogram"),
                 ),
                 Group(
                     "Data folder",
@@ -841,21 +793,6 @@ class Xrd(Instrument):
             grow=1,
         ),
         Message(),
-        Dialog(
-            "Save diffractogram",
-            TextField(file_name),
-            Toggle(write_xy, "Yes", "No"),
-            Toggle(write_xrdml, "Yes", "No"),
-            Row(Button(confirm_save, style="primary"), Button(cancel_save)),
-            open=lambda s: s.saving and not s.replacing,
-            cancel=cancel_save,
-        ),
-        Dialog(
-            "Replace files?",
-            Readout("Exists already", lambda s: s.file_name, "", 40, style="wide"),
-            Row(Button(confirm_replace, style="danger"), Button(cancel_save, id="cancel-replace")),
-            open=lambda s: s.replacing,
-            cancel=cancel_save,
-        ),
+        *save_dialogs("Save diffractogram", Toggle(write_xy, "Yes", "No"), Toggle(write_xrdml, "Yes", "No")),
         grow=1,
     )
