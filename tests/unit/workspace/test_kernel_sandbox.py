@@ -1,0 +1,48 @@
+"""The persistent Python in a real sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from matassay.core import EnvironmentFailure
+from matassay.worlds.workspace import open_workspace
+from matassay.worlds.workspace.kernel import Kernel
+
+#: What a cell and a start may take here, s: far above what an idle machine needs, since tests share theirs.
+CELL, READY = 0.005, 2.0
+
+
+@pytest.fixture(scope="module")
+async def workspace():
+    try:
+        made = open_workspace(inputs={"data.txt": b"1 2 3"})
+        await made.start()
+    except EnvironmentFailure as failure:
+        pytest.skip(f"no sandbox here: {failure}")
+    yield made
+    await made.close()
+
+
+async def test_start_cells_death_and_interrupt(workspace):
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    kernel = await Kernel.start(workspace, grace=0.5)
+    assert loop.time() - began < READY
+    try:
+        assert min([(await kernel.run("pass")).seconds for _ in range(50)]) < CELL
+        assert (await kernel.run("read_file('inputs/data.txt')")).value == "1 2 3"
+        assert (await kernel.run("import os; os.getcwd(), os.environ['HOME']")).value == "('/workspace', '/workspace')"
+        assert (await kernel.run("import sys; 'numpy' in sys.modules")).value == "False"
+        assert (await kernel.run("import numpy; float(numpy.arange(4).sum())", timeout=60)).value == "6.0"
+        result = await kernel.run("write_file('kept', 'x'); shell('sleep 60')", timeout=0.3)
+        assert (result.interrupted, result.died) == (True, False)
+        result = await kernel.run("import os; os._exit(3)")
+        assert (result.died, result.exit_code) == (True, 3)
+        assert (await kernel.run("read_file('kept')")).value == "x"
+        result = await kernel.run("import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass", timeout=0.2)
+        assert (result.interrupted, result.died) == (True, True)
+        assert (await kernel.run("shell('ps -e -o comm= 2>/dev/null || echo none')")).ok
+    finally:
+        await kernel.close()
