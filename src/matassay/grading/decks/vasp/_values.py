@@ -70,7 +70,9 @@ def units() -> Mapping[str, str]:
 def defaults() -> Mapping[str, Any]:
     """Fixed defaults."""
     data = table()
-    return {t: v for kind in TYPES for t, v in data[kind].items() if v not in _NO_VALUE or (t, v) == ("METAGGA", "none")}
+    return {
+        t: v for kind in TYPES for t, v in data[kind].items() if v not in _NO_VALUE or (t, v) == ("METAGGA", "none")
+    }
 
 
 def read(tag: str, text: str) -> tuple[Any, str]:

@@ -1,0 +1,199 @@
+"""What the cards of pw.x say: cell, sites, k points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from matassay.grading.decks._crystal import Crystal, Matrix, masses
+from matassay.grading.decks._mesh import Mesh, mesh_of_points
+from matassay.grading.decks._numbers import fortran_integer, fortran_real
+from matassay.grading.decks._units import BOHR
+
+from ._lattice import lattice
+from ._namelist import BadNamelist, Input
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Cell with the unit that `alat` stands for."""
+
+    vectors: Matrix
+    """Rows are the lattice vectors, angstrom."""
+    alat: float
+    """Angstrom."""
+
+
+def element(label: str) -> str:
+    """Chemical symbol in the label of a species, such as ``Mn1`` or ``O_up``.
+
+    Examples
+    --------
+    >>> element("Mn1"), element("fe"), element("C-h")
+    ('Mn', 'Fe', 'C')
+    """
+    letters = (re.match(r"[A-Za-z]{1,2}", label) or re.match("", label)).group()  # type: ignore[union-attr]  # matches
+    known = masses()
+    return next((s for s in (letters.capitalize(), letters[:1].upper()) if s in known), label)
+
+
+def _rows(lines: list[str], count: int, columns: int, card: str, line: int) -> Matrix:
+    if len(lines) < count:
+        raise BadNamelist(f"card {card} has {len(lines)} lines where {count} are needed", line)
+    out = []
+    for offset, text in enumerate(lines[:count]):
+        values = [fortran_real(t) for t in text.replace(",", " ").split()[:columns]]
+        if len(values) < columns or None in values:
+            raise BadNamelist(f"card {card}: expected {columns} numbers, found {text[:40]!r}", line + 1 + offset)
+        out.append([v for v in values if v is not None])
+    return np.array(out)
+
+
+def read_cell(values: Mapping[str, Any], given: Input) -> Cell:
+    """The cell of an input.
+
+    Raises
+    ------
+    BadNamelist
+        If there is none, or if it is impossible.
+    """
+    celldm = list(values.get("celldm", []))
+    celldm += [0.0] * (6 - len(celldm))
+    ibrav = values.get("ibrav")
+    if values.get("A"):
+        if celldm[0]:
+            raise BadNamelist("do not specify both celldm and a,b,c!")
+        a = values["A"]
+        celldm = [a / BOHR, values["B"] / a, values["C"] / a, values["cosAB"], 0.0, 0.0]
+        if ibrav in (14, 0):
+            celldm[3:] = [values["cosBC"], values["cosAC"], values["cosAB"]]
+        elif ibrav in (-12, -13):
+            celldm[3:] = [0.0, values["cosAC"], 0.0]
+    if ibrav is None:
+        raise BadNamelist("ibrav is not set")
+    if ibrav != 0:
+        try:
+            vectors = lattice(ibrav, celldm) * BOHR
+        except ValueError as error:
+            raise BadNamelist(str(error)) from error
+        return Cell(vectors, celldm[0] * BOHR)
+    if "CELL_PARAMETERS" not in given.cards:
+        raise BadNamelist("ibrav = 0 needs the card CELL_PARAMETERS")
+    option, lines, line = given.cards["CELL_PARAMETERS"]
+    raw = _rows(lines, 3, 3, "CELL_PARAMETERS", line)
+    if option.startswith("alat") or (not option and celldm[0]):
+        if not celldm[0]:
+            raise BadNamelist("CELL_PARAMETERS in units of alat, but neither celldm(1) nor A is set", line)
+        vectors = raw * celldm[0] * BOHR
+    elif option.startswith("angstrom"):
+        vectors = raw
+    elif not option or option.startswith("bohr"):
+        vectors = raw * BOHR
+    else:
+        raise BadNamelist(f"CELL_PARAMETERS: unknown unit {option[:20]!r}", line)
+    if abs(np.linalg.det(vectors)) < 1e-9:
+        raise BadNamelist("CELL_PARAMETERS span no volume", line)
+    alat = celldm[0] * BOHR if celldm[0] else float(np.linalg.norm(vectors[0]))
+    return Cell(vectors, alat)
+
+
+def read_species(given: Input, count: int) -> list[tuple[str, float, str]]:
+    """Label, mass and pseudopotential of each species."""
+    if "ATOMIC_SPECIES" not in given.cards:
+        raise BadNamelist("card ATOMIC_SPECIES is missing")
+    _, lines, line = given.cards["ATOMIC_SPECIES"]
+    if len(lines) < count:
+        raise BadNamelist(f"card ATOMIC_SPECIES has {len(lines)} species where ntyp = {count}", line)
+    out = []
+    for offset, text in enumerate(lines[:count]):
+        words = text.split()
+        mass = fortran_real(words[1]) if len(words) > 2 else None
+        if mass is None:
+            raise BadNamelist(
+                f"card ATOMIC_SPECIES: expected label, mass, file; found {text[:40]!r}", line + 1 + offset
+            )
+        out.append((words[0], mass, words[2]))
+    return out
+
+
+def read_sites(given: Input, count: int, cell: Cell, labels: list[str]) -> tuple[Crystal, list[str]]:
+    """Structure, and the label of each site.
+
+    Raises
+    ------
+    BadNamelist
+        If the card cannot be read, or names a species that is not declared.
+    """
+    if "ATOMIC_POSITIONS" not in given.cards:
+        raise BadNamelist("card ATOMIC_POSITIONS is missing")
+    option, lines, line = given.cards["ATOMIC_POSITIONS"]
+    if option.startswith("crystal_sg"):
+        raise BadNamelist("positions by space group (crystal_sg) are only understood by pw.x itself", line)
+    if len(lines) < count:
+        raise BadNamelist(f"card ATOMIC_POSITIONS has {len(lines)} sites where nat = {count}", line)
+    found = [text.split() for text in lines[:count]]
+    known = {label.lower(): label for label in labels}
+    sites = []
+    for offset, words in enumerate(found):
+        if words[0].lower() not in known:
+            raise BadNamelist(f"species {words[0][:10]!r} in ATOMIC_POSITIONS is nonexistent", line + 1 + offset)
+        sites.append(known[words[0].lower()])
+    raw = _rows([" ".join(words[1:4]) for words in found], count, 3, "ATOMIC_POSITIONS", line)
+    free = tuple(tuple(t != "0" for t in (words[4:7] + ["1"] * 3)[:3]) for words in found)
+    if option.startswith("crystal"):
+        positions = raw
+    else:
+        unit = {"b": BOHR, "an": 1.0, "al": cell.alat, "": cell.alat}
+        scale = next((v for k, v in unit.items() if k and option.startswith(k)), cell.alat if not option else None)
+        if scale is None:
+            raise BadNamelist(f"ATOMIC_POSITIONS: unknown unit {option[:20]!r}", line)
+        positions = raw * scale @ np.linalg.inv(cell.vectors)
+    fixed = any(not all(f) for f in free)
+    crystal = Crystal(
+        cell.vectors,
+        tuple(element(s) for s in sites),
+        positions,
+        free=tuple((f[0], f[1], f[2]) for f in free) if fixed else None,
+    )
+    return crystal, sites
+
+
+def read_k_points(given: Input, cell: Cell | None) -> tuple[str, Mesh | None, Matrix | None]:
+    """Scheme (``mesh``, ``points``, ``path``), mesh, and listed points as fractions.
+
+    Raises
+    ------
+    BadNamelist
+        If the card is missing or cannot be read.
+    """
+    if "K_POINTS" not in given.cards:
+        raise BadNamelist("card K_POINTS is missing")
+    option, lines, line = given.cards["K_POINTS"]
+    option = option or "tpiba"
+    if option.startswith("gamma"):
+        return "mesh", Mesh.centred([1, 1, 1]), None
+    if option.startswith("auto"):
+        words = lines[0].replace(",", " ").split()[:6] if lines else []
+        numbers = [fortran_integer(w) for w in words]
+        counts = [n for n in numbers if n is not None]
+        if len(counts) < 6 or min(counts[:3]) < 1 or any(k not in (0, 1) for k in counts[3:]):
+            raise BadNamelist(
+                f"K_POINTS automatic: expected nk1 nk2 nk3 k1 k2 k3, found {' '.join(words)[:40]!r}", line + 1
+            )
+        return "mesh", Mesh.centred(counts[:3], [k / 2 for k in counts[3:]]), None
+    total = fortran_integer(lines[0].split()[0]) if lines and lines[0].split() else None
+    if total is None or not 0 < total <= 40_000:
+        raise BadNamelist("K_POINTS: expected the number of points", line + 1)
+    rows = _rows(lines[1:], total, 4, "K_POINTS", line + 1)
+    points = rows[:, :3]
+    if option.startswith("tpiba"):
+        if cell is None:
+            return "points", None, None
+        points = points @ cell.vectors.T / cell.alat
+    if option.endswith(("_b", "_c")):
+        return "path", None, points
+    return "points", mesh_of_points(points, np.abs(rows[:, 3]) + 1e-300), points
