@@ -56,6 +56,43 @@ def choose(screen: Observation, name: str, option: str) -> Move:
     raise LookupError(f"{name}: no option {option!r} in the list")
 
 
+def choose_by_keys(screen: Observation, name: str, option: str) -> Move:
+    """Choose from a drop-down list with the keyboard."""
+    screen = yield from press(screen, name, role="combobox")
+    yield from highlight(option)
+    return (yield {"action": "key", "text": "Return"})
+
+
+def highlight(option: str) -> Move:
+    """Bring an open list's mark to an option: counted from the top, or from the bottom of a list that scrolls."""
+    screen = yield {"action": "key", "text": "Home"}
+    labels = [n.name for n in screen.find_all("option")]
+    arrow, count = "Down", labels.index(option) if option in labels else None
+    if count is None:
+        screen = yield {"action": "key", "text": "End"}
+        labels = [n.name for n in screen.find_all("option")]
+        arrow, count = "Up", len(labels) - 1 - labels.index(option)
+    if count:
+        screen = yield {"action": "key", "text": arrow, "repeat": count}
+    return screen
+
+
+def choose_neighbour(screen: Observation, name: str, option: str) -> Move:
+    """Choose the entry after an option, or the one before the last: a slip of the hand."""
+    yield from press(screen, name, role="combobox")
+    screen = yield from highlight(option)
+    options = [n.name for n in screen.find_all("option")]
+    yield {"action": "key", "text": "Down" if options[-1] != option else "Up"}
+    return (yield {"action": "key", "text": "Return"})
+
+
+def leave_list(screen: Observation, name: str, option: str) -> Move:
+    """Mark an option of a drop-down list and leave the list with Escape, which chooses nothing."""
+    yield from press(screen, name, role="combobox")
+    yield from highlight(option)
+    return (yield {"action": "key", "text": "Escape"})
+
+
 def _inside_list(screen: Observation, option: AccessibleNode) -> bool:
     """Whether an option is not scrolled out of its list."""
     x, y = option.center

@@ -8,7 +8,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from matassay.core import Attempt, Category, Criterion, Guidance, Level, MatAssayError, Scenario, Span, Task, World
+from matassay.core import (
+    Attempt,
+    Category,
+    Criterion,
+    Evidence,
+    Goal,
+    Guidance,
+    Level,
+    MatAssayError,
+    Scenario,
+    Span,
+    Task,
+    World,
+)
+from matassay.grading.criteria import with_state
 from matassay.kit import Instrument
 
 SINGLE_STEPS = 50
@@ -62,6 +76,95 @@ class Subtask:
     """Step budget."""
     formats: Mapping[str, str] = field(default_factory=dict)
     """Format of goal entries in words, e.g. ``{"voltage": "g"}``; by default ``str``."""
+
+
+# --- draws
+
+
+def pick(rng: Any, choices: Any) -> Any:
+    """One of the choices; numpy would turn them into its own types."""
+    return choices[int(rng.integers(len(choices)))]
+
+
+def archive_names(rng: Any, pattern: str, count: int) -> list[str]:
+    """Different names of files of earlier work, e.g. of the pattern ``si_check_{}.xy``, in order."""
+    return sorted(pattern.format(int(n)) for n in rng.choice(900, count, replace=False) + 100)
+
+
+# --- criteria on the measurement that was saved
+
+Find = Callable[[Evidence, Goal], "dict[str, Any] | None"]
+"""Gives the saved measurement as it stands in the state; None without one."""
+
+
+def saved_scan(evidence: Evidence, name: str, key: str, digest: Callable[[bytes], str]) -> dict[str, Any] | None:
+    """The scan of ``state["scans"]`` whose data a file holds.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What is judged.
+    name : str
+        The file's.
+    key : str
+        Where a scan keeps the digest of its data.
+    digest : callable
+        Digest of the data in a file's bytes; raises `ValueError` if they are not such a file.
+
+    Returns
+    -------
+    dict or None
+        None if the file is missing, unreadable, or holds other data.
+    """
+    artefact = evidence.artefact(name)
+    if artefact is None:
+        return None
+    if artefact.data is None:
+        raise ValueError(f"the bytes of {name!r} are not among the evidence")
+    try:
+        found = digest(artefact.data)
+    except ValueError:
+        return None
+    return next((s for s in evidence.state["scans"] if s[key] == found), None)
+
+
+def of_saved(
+    find: Find, name: str, description: str, holds: Callable[[dict[str, Any], Goal], bool], **more: Any
+) -> Criterion:
+    """A criterion on the saved measurement; does not hold without one."""
+
+    def check(evidence: Evidence, goal: Goal) -> bool:
+        scan = find(evidence, goal)
+        return scan is not None and bool(holds(scan, goal))
+
+    return Criterion(name, description, check, **more)
+
+
+def displaced_saved(
+    find: Find, change: Callable[[dict[str, Any], Goal, float], dict[str, Any]]
+) -> Callable[[Evidence, Goal, float], Evidence]:
+    """For the sweep test of a tolerance: the evidence with other values of the saved measurement."""
+
+    def displaced(evidence: Evidence, goal: Goal, k: float) -> Evidence:
+        scan = find(evidence, goal)
+        assert scan is not None
+        changed = [{**s, **change(s, goal, k)} if s is scan else s for s in evidence.state["scans"]]
+        return with_state(evidence, scans=changed)
+
+    return displaced
+
+
+def first_saved(description: str, *finds: Find) -> Criterion:
+    """Whether every file asked for that holds a scan holds scan 1, and one of them does."""
+
+    def check(evidence: Evidence, goal: Goal) -> bool:
+        numbers = [scan["number"] for find in finds if (scan := find(evidence, goal)) is not None]
+        return bool(numbers) and all(n == 1 for n in numbers)
+
+    return Criterion("right_scan_saved", description, check)
+
+
+# --- tasks
 
 
 def make_task(instrument: type[Instrument], name: str, row: Subtask) -> Task:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from matassay.core import Criterion, Evidence, Goal, Tolerance
 from matassay.grading import archive_kept, close, no_consequence, state_equals, state_is
 from matassay.grading.criteria import with_state
+from matassay.suites.instruments._build import displaced_saved, first_saved, of_saved, saved_scan
 
 from .files import read_tiff
 from .instrument import image_digest
@@ -126,69 +127,44 @@ FROZEN = state_is("picture_frozen", "the finished frame stands frozen on the scr
 # --- files
 
 
-def saved_scan(evidence: Evidence, goal: Goal) -> dict[str, Any] | None:
+def saved_image(evidence: Evidence, goal: Goal) -> dict[str, Any] | None:
     """The scan whose picture the file asked for holds; None if it is missing, unreadable or another picture."""
-    artefact = evidence.artefact(goal["file_name"] + ".tif")
-    if artefact is None:
-        return None
-    if artefact.data is None:
-        raise ValueError(f"the bytes of {artefact.name!r} are not among the evidence")
-    try:
-        image, _ = read_tiff(artefact.data)
-    except ValueError:
-        return None
-    digest = image_digest(image)
-    return next((s for s in _scans(evidence) if s["image_sha256"] == digest), None)
+    name = goal["file_name"] + ".tif"
+    return saved_scan(evidence, name, "image_sha256", lambda data: image_digest(read_tiff(data)[0]))
+
+
+def saved_whole(evidence: Evidence, goal: Goal) -> dict[str, Any] | None:
+    """The same, of a complete and undisturbed slow scan only."""
+    scan = saved_image(evidence, goal)
+    return scan if scan is not None and whole(scan) else None
 
 
 IMAGE_SAVED = Criterion(
     "image_saved",
     "the TIFF file of the name asked for holds a complete slow scan",
-    lambda evidence, goal: (scan := saved_scan(evidence, goal)) is not None and whole(scan),
+    lambda evidence, goal: saved_whole(evidence, goal) is not None,
 )
 
 
-FIRST_SAVED = Criterion(
-    "right_scan_saved",
-    "the file of the name asked for holds scan 1",
-    lambda evidence, goal: (scan := saved_scan(evidence, goal)) is not None and scan["number"] == 1,
-)
+FIRST_SAVED = first_saved("the file of the name asked for holds scan 1", saved_image)
 ARCHIVE_KEPT = archive_kept()
 
 # --- judged on the scan that was saved
 
-
-def of_saved(name: str, description: str, holds: Callable[[dict[str, Any], Goal], bool], **more: Any) -> Criterion:
-    """A criterion on the saved scan; does not hold without one."""
-
-    def check(evidence: Evidence, goal: Goal) -> bool:
-        scan = saved_scan(evidence, goal)
-        return scan is not None and whole(scan) and bool(holds(scan, goal))
-
-    return Criterion(name, description, check, **more)
-
-
-def _displaced(
-    change: Callable[[dict[str, Any], Goal, float], dict[str, Any]],
-) -> Callable[[Evidence, Goal, float], Evidence]:
-    def displaced(evidence: Evidence, goal: Goal, k: float) -> Evidence:
-        scan = saved_scan(evidence, goal)
-        assert scan is not None
-        changed = [{**s, **change(s, goal, k)} if s is scan else s for s in _scans(evidence)]
-        return with_state(evidence, scans=changed)
-
-    return displaced
-
-
 SAVED_SAMPLE = of_saved(
-    "sample_imaged", "the saved picture shows the sample asked for", lambda s, g: s["sample"] == g["sample_key"]
+    saved_whole,
+    "sample_imaged",
+    "the saved picture shows the sample asked for",
+    lambda s, g: s["sample"] == g["sample_key"],
 )
 SAVED_BEAM = of_saved(
+    saved_whole,
     "beam_as_asked",
     "the saved picture was taken at the voltage and probe current asked for",
     lambda s, g: s["voltage"] == g["voltage"] and s["current"] == g["current"],
 )
 SAVED_MAGNIFICATION = of_saved(
+    saved_whole,
     "magnification_as_asked",
     "the saved picture was taken at the magnification asked for, within 5 %",
     lambda s, g: close(s["magnification"], g["magnification"], 0.05 * g["magnification"]),
@@ -196,15 +172,17 @@ SAVED_MAGNIFICATION = of_saved(
         0.05,
         "x",
         "magnification of a microscope is calibrated to some per cent",
-        _displaced(lambda s, g, k: {"magnification": g["magnification"] * (1 + 0.05 * k)}),
+        displaced_saved(saved_whole, lambda s, g, k: {"magnification": g["magnification"] * (1 + 0.05 * k)}),
     ),
 )
 SAVED_LEVELS = of_saved(
+    saved_whole,
     "levels_good",
     "the saved picture's 1st to 99th percentile spans at least 60 % of the grey range, with at most 0.5 % clipped",
     lambda s, g: good_levels(s),
 )
 SAVED_FOCUS = of_saved(
+    saved_whole,
     "in_focus",
     "the saved picture was taken with the focus within the depth of field",
     lambda s, g: within_depth(s),
@@ -212,13 +190,17 @@ SAVED_FOCUS = of_saved(
         1.0,
         "x",
         "the depth of field: nearer focus cannot be told from best focus",
-        _displaced(lambda s, g, k: {"defocus": k * s["depth_of_field"]}),
+        displaced_saved(saved_whole, lambda s, g, k: {"defocus": k * s["depth_of_field"]}),
     ),
 )
 SAVED_SHARP = of_saved(
-    "sharp", "the saved picture's blur is at most one pixel or 1.15 times the best of the probe", lambda s, g: sharp(s)
+    saved_whole,
+    "sharp",
+    "the saved picture's blur is at most one pixel or 1.15 times the best of the probe",
+    lambda s, g: sharp(s),
 )
 SAVED_SNR = of_saved(
+    saved_whole,
     "signal_to_noise",
     "the saved picture was taken with the dwell time asked for and has a signal-to-noise ratio of at least 5",
     lambda s, g: s["dwell"] == g["dwell"] and s["snr"] >= LEAST_SNR,
@@ -231,6 +213,7 @@ MOST_OFF_CENTRE = 0.05
 MOST_TILT = 5.0
 
 CENTRED = of_saved(
+    saved_whole,
     "region_centred",
     "the middle of the striped region lies within 5 % of the field's width of the picture's middle",
     lambda s, g: s.get("off_centre", math.inf) <= MOST_OFF_CENTRE,
@@ -238,18 +221,23 @@ CENTRED = of_saved(
         MOST_OFF_CENTRE,
         "x",
         "a stripe or so: the region's middle is judged by eye",
-        _displaced(lambda s, g, k: {"off_centre": MOST_OFF_CENTRE * abs(k)}),
+        displaced_saved(saved_whole, lambda s, g, k: {"off_centre": MOST_OFF_CENTRE * abs(k)}),
     ),
 )
 VERTICAL = of_saved(
+    saved_whole,
     "stripes_vertical",
     "the stripes stand vertical in the picture within 5 deg",
     lambda s, g: abs(s.get("tilt", math.inf)) <= MOST_TILT,
     tolerance=Tolerance(
-        MOST_TILT, "deg", "what the eye takes for vertical", _displaced(lambda s, g, k: {"tilt": MOST_TILT * k})
+        MOST_TILT,
+        "deg",
+        "what the eye takes for vertical",
+        displaced_saved(saved_whole, lambda s, g, k: {"tilt": MOST_TILT * k}),
     ),
 )
 RESOLVED = of_saved(
+    saved_whole,
     "stripes_resolved",
     "5 to 12 stripes fill the picture, at least 8 pixels from one to the next",
     lambda s, g: 5.0 <= s.get("stripes", 0.0) <= 12.0 and s["pitch_pixels"] >= 8.0,

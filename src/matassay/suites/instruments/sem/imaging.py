@@ -22,7 +22,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -371,34 +371,49 @@ def _grid(
     return centre[0] - (cols - 1) / 2 * pixel, centre[1] - (rows - 1) / 2 * pixel, pixel, (rows, cols)
 
 
+class _View(NamedTuple):
+    """All that a sharp view depends on; equal views share what was computed of them."""
+
+    surface: Surface
+    voltage: float
+    """kV."""
+    detector: Detector
+    centre: tuple[float, float]
+    """um."""
+    width: float
+    """um."""
+    shape: tuple[int, int]
+    """Rows and columns."""
+    rotation: float
+    """deg."""
+
+    def signal(self, x: float, y: float, shape: tuple[int, int]) -> Picture:
+        """The upright signal from a first pixel on, um."""
+        relief = _relief(self.surface, x, y, self.width / self.shape[1], shape)
+        return _signal(self.surface, relief, self.voltage, self.detector)
+
+
 @lru_cache(maxsize=6)
-def _wide(
-    surface: Surface,
-    voltage: float,
-    detector: Detector,
-    centre: tuple[float, float],
-    width: float,
-    shape: tuple[int, int],
-    rotation: float,
-) -> Picture:
+def _wide(view: _View) -> Picture:
     """The sharp view with its margin."""
-    if rotation == 0.0:
-        x, y, pixel, full = _grid(centre, width, shape, MARGIN)
-        out = _signal(surface, _relief(surface, x, y, pixel, full), voltage, detector)
+    centre, shape = view.centre, view.shape
+    if view.rotation == 0.0:
+        x, y, _, full = _grid(centre, view.width, shape, MARGIN)
+        out = view.signal(x, y, full)
         out.setflags(write=False)
         return out
     # Shadows belong to the chamber, not to the scan: compute upright, then turn.
-    turn = math.radians(rotation)
+    turn = math.radians(view.rotation)
     cos, sin = math.cos(turn), math.sin(turn)
     rows, cols = shape[0] + 2 * MARGIN, shape[1] + 2 * MARGIN
-    pixel = width / shape[1]
+    pixel = view.width / shape[1]
     around = (
         math.ceil(abs(rows * cos) + abs(cols * sin)) + 4,
         math.ceil(abs(rows * sin) + abs(cols * cos)) + 4,
     )
     around = (fft.next_fast_len(around[0], real=True), fft.next_fast_len(around[1], real=True))
     x, y = centre[0] - (around[1] - 1) / 2 * pixel, centre[1] - (around[0] - 1) / 2 * pixel
-    upright = _signal(surface, _relief(surface, x, y, pixel, around), voltage, detector)
+    upright = view.signal(x, y, around)
     # Row and column of the upright picture for those of the turned one.
     matrix = np.array([[cos, sin], [-sin, cos]])
     shift = np.array([(around[0] - 1) / 2, (around[1] - 1) / 2]) - matrix @ np.array([(rows - 1) / 2, (cols - 1) / 2])
@@ -429,7 +444,7 @@ def ideal(
     shape : rows and columns.
     rotation : scan rotation, deg; a positive one turns the picture counter-clockwise on the screen.
     """
-    wide = _wide(surface, voltage, detector, _exact(centre), width, shape, rotation)
+    wide = _wide(_View(surface, voltage, detector, _exact(centre), width, shape, rotation))
     return wide[MARGIN:-MARGIN, MARGIN:-MARGIN]
 
 
@@ -439,17 +454,9 @@ def _exact(centre: tuple[float, float]) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=6)
-def _wide_spectrum(
-    surface: Surface,
-    voltage: float,
-    detector: Detector,
-    centre: tuple[float, float],
-    width: float,
-    shape: tuple[int, int],
-    rotation: float,
-) -> npt.NDArray[np.complex64]:
+def _wide_spectrum(view: _View) -> npt.NDArray[np.complex64]:
     """Transform of the sharp view with its margin, so that a frame takes only the way back."""
-    return np.asarray(fft.rfft2(_wide(surface, voltage, detector, centre, width, shape, rotation)), np.complex64)
+    return np.asarray(fft.rfft2(_wide(view)), np.complex64)
 
 
 # --- the detector -------------------------------------------------------------------------------------------
@@ -610,7 +617,7 @@ def expected(
 ) -> Picture:
     """Emitted signal electrons per beam electron as the probe shows them: blurred, moved, contaminated; no noise."""
     at = _exact(centre)
-    spectrum = _wide_spectrum(surface, column.voltage, frame.detector, at, width, shape, rotation)
+    spectrum = _wide_spectrum(_View(surface, column.voltage, frame.detector, at, width, shape, rotation))
     full = (shape[0] + 2 * MARGIN, shape[1] + 2 * MARGIN)
     pixel = width / shape[1]
     # A blur that reaches beyond the margin is as flat as one that ends there.

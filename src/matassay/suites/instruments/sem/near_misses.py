@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from matassay.core import Attempt, Observation, Scenario
-from matassay.kit.moves import Move, as_policy, choose, enter, look, press, switch, wait_until
+from matassay.kit.moves import (
+    Move,
+    as_policy,
+    choose,
+    choose_neighbour,
+    enter,
+    leave_list,
+    look,
+    press,
+    switch,
+    wait_until,
+)
 
 from . import reference as r
 
@@ -218,24 +229,12 @@ S06 = (
 
 @as_policy
 def _s07_neighbour(scenario: Scenario) -> Move:
-    screen = yield from press((yield from look()), r.VOLTAGE, role="combobox")
-    labels = [n.name for n in screen.find_all("option")]
-    right = labels.index(f"{scenario.goal['voltage']:g}")
-    yield {"action": "key", "text": "Home"}
-    wrong = right + 1 if right + 1 < len(labels) else right - 1
-    if wrong:
-        yield {"action": "key", "text": "Down", "repeat": wrong}
-    return (yield {"action": "key", "text": "Return"})
+    return (yield from choose_neighbour((yield from look()), r.VOLTAGE, f"{scenario.goal['voltage']:g}"))
 
 
 @as_policy
 def _s07_escaped(scenario: Scenario) -> Move:
-    screen = yield from press((yield from look()), r.VOLTAGE, role="combobox")
-    labels = [n.name for n in screen.find_all("option")]
-    yield {"action": "key", "text": "Home"}
-    if down := labels.index(f"{scenario.goal['voltage']:g}"):
-        yield {"action": "key", "text": "Down", "repeat": down}
-    return (yield {"action": "key", "text": "Escape"})
+    return (yield from leave_list((yield from look()), r.VOLTAGE, f"{scenario.goal['voltage']:g}"))
 
 
 @as_policy

@@ -12,7 +12,7 @@ from PIL import Image
 from scipy import ndimage
 
 from matassay.core import Attempt, Observation, Scenario
-from matassay.kit.moves import Move, as_policy, choose, enter, look, press, switch, wait_until
+from matassay.kit.moves import Move, as_policy, choose, choose_by_keys, enter, look, press, switch, wait_until
 
 from . import quality
 from .optics import field_width
@@ -381,12 +381,7 @@ def _s07(scenario: Scenario) -> Move:
 
 @as_policy
 def _s07_by_keys(scenario: Scenario) -> Move:
-    screen = yield from press((yield from look()), VOLTAGE, role="combobox")
-    labels = [n.name for n in screen.find_all("option")]
-    yield {"action": "key", "text": "Home"}
-    if down := labels.index(f"{scenario.goal['voltage']:g}"):
-        yield {"action": "key", "text": "Down", "repeat": down}
-    return (yield {"action": "key", "text": "Return"})
+    return (yield from choose_by_keys((yield from look()), VOLTAGE, f"{scenario.goal['voltage']:g}"))
 
 
 @as_policy

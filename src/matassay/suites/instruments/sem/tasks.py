@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from matassay.core import Category, Level, stream
-from matassay.suites.instruments._build import Numbers, Subtask
+from matassay.suites.instruments._build import Numbers, Subtask, archive_names, pick
 
 from . import criteria as c
 from . import near_misses, reference
@@ -34,12 +34,8 @@ def _truth(seed: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def _pick(rng: Any, choices: Any) -> Any:
-    return choices[int(rng.integers(len(choices)))]
-
-
 def _archive(rng: Any) -> list[str]:
-    return sorted(f"calibration_{int(n):03d}.tif" for n in rng.choice(900, 2, replace=False) + 100)
+    return archive_names(rng, "calibration_{}.tif", 2)
 
 
 def _imaging(key: str) -> dict[str, Any]:
@@ -50,13 +46,13 @@ def _imaging(key: str) -> dict[str, Any]:
 def vent_chamber(seed: int) -> Numbers:
     """S1: the last user left the beam on."""
     rng = stream(seed, "sem", "s01")
-    return Numbers({}, _imaging(_pick(rng, FOCUSABLE)) | {"blank": bool(rng.integers(2))}, _truth(seed))
+    return Numbers({}, _imaging(pick(rng, FOCUSABLE)) | {"blank": bool(rng.integers(2))}, _truth(seed))
 
 
 def open_chamber(seed: int) -> Numbers:
     """S2."""
     rng = stream(seed, "sem", "s02")
-    start = {"mounted": True, "at": _pick(rng, list(SPECIMENS)), "pressure": AIR, "pumping": "off"}
+    start = {"mounted": True, "at": pick(rng, list(SPECIMENS)), "pressure": AIR, "pumping": "off"}
     return Numbers({"exchange": ""}, start, _truth(seed))
 
 
@@ -74,32 +70,32 @@ def evacuate_chamber(seed: int) -> Numbers:
 def select_sample(seed: int) -> Numbers:
     """S5."""
     rng = stream(seed, "sem", "s05")
-    key = _pick(rng, list(SPECIMENS))
+    key = pick(rng, list(SPECIMENS))
     return Numbers({"sample_key": key, "sample": SPECIMENS[key].name}, {"mounted": True}, _truth(seed))
 
 
 def turn_on_ht(seed: int) -> Numbers:
     """S6."""
     rng = stream(seed, "sem", "s06")
-    goal = {"voltage": _pick(rng, VOLTAGES), "current": 100.0}
-    start = {"mounted": True, "at": _pick(rng, FOCUSABLE), **goal, "focused": True}
+    goal = {"voltage": pick(rng, VOLTAGES), "current": 100.0}
+    start = {"mounted": True, "at": pick(rng, FOCUSABLE), **goal, "focused": True}
     return Numbers(goal, start, _truth(seed))
 
 
 def set_acc_voltage(seed: int) -> Numbers:
     """S7."""
     rng = stream(seed, "sem", "s07")
-    asked = _pick(rng, VOLTAGES)
-    other = _pick(rng, [v for v in VOLTAGES if v != asked])
-    goal = {"voltage": asked, "current": _pick(rng, (50.0, 100.0, 200.0))}
-    start = _imaging(_pick(rng, FOCUSABLE)) | {"voltage": other, "current": goal["current"], "focused": True}
+    asked = pick(rng, VOLTAGES)
+    other = pick(rng, [v for v in VOLTAGES if v != asked])
+    goal = {"voltage": asked, "current": pick(rng, (50.0, 100.0, 200.0))}
+    start = _imaging(pick(rng, FOCUSABLE)) | {"voltage": other, "current": goal["current"], "focused": True}
     return Numbers(goal, start, _truth(seed))
 
 
 def set_contrast(seed: int) -> Numbers:
     """S8: flat on even seeds, clipped on odd ones."""
     rng = stream(seed, "sem", "s08")
-    sample = _pick(rng, EVEN)
+    sample = pick(rng, EVEN)
     goal = {
         "sample": sample,
         "label": SPECIMENS[sample].name,
@@ -121,11 +117,11 @@ def set_contrast(seed: int) -> Numbers:
 def adjust_clarity(seed: int) -> Numbers:
     """S9: out of focus by 0.16 to 0.24 mm on either side, and astigmatic."""
     rng = stream(seed, "sem", "s09")
-    sample = _pick(rng, FOCUSABLE)
+    sample = pick(rng, FOCUSABLE)
     goal = {
         "sample": sample,
         "label": SPECIMENS[sample].name,
-        "magnification": float(_pick(rng, (1300, 1400, 1500))),
+        "magnification": float(pick(rng, (1300, 1400, 1500))),
         "voltage": 15.0,
         "current": 100.0,
     }
@@ -141,8 +137,8 @@ def adjust_clarity(seed: int) -> Numbers:
 def start_scan(seed: int) -> Numbers:
     """S10."""
     rng = stream(seed, "sem", "s10")
-    asked = _pick(rng, (10.0, 30.0))
-    sample = _pick(rng, FOCUSABLE)
+    asked = pick(rng, (10.0, 30.0))
+    sample = pick(rng, FOCUSABLE)
     goal = {
         "dwell": asked,
         "sample": sample,
@@ -161,7 +157,7 @@ def start_scan(seed: int) -> Numbers:
 def save_image(seed: int) -> Numbers:
     """S11."""
     rng = stream(seed, "sem", "s11")
-    key = _pick(rng, FOCUSABLE)
+    key = pick(rng, FOCUSABLE)
     archive = _archive(rng)
     goal = {"file_name": f"{key}_{int(rng.integers(100, 1000))}", "archive": archive}
     start = _imaging(key) | {
@@ -192,15 +188,15 @@ def mosaic_roi(seed: int) -> Numbers:
 def workflow(seed: int) -> Numbers:
     """From an empty, evacuated chamber to the saved picture."""
     rng = stream(seed, "sem", "workflow")
-    key = _pick(rng, EVEN)
+    key = pick(rng, EVEN)
     archive = _archive(rng)
     goal = {
         "sample_key": key,
         "sample": SPECIMENS[key].name,
-        "voltage": _pick(rng, (10.0, 20.0)),
+        "voltage": pick(rng, (10.0, 20.0)),
         "current": 100.0,
-        "magnification": float(_pick(rng, (1300, 1400, 1500))),
-        "dwell": _pick(rng, (10.0, 30.0)),
+        "magnification": float(pick(rng, (1300, 1400, 1500))),
+        "dwell": pick(rng, (10.0, 30.0)),
         "file_name": f"{key}_{int(rng.integers(100, 1000))}",
         "archive": archive,
     }

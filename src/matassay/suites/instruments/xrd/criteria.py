@@ -7,9 +7,9 @@ from typing import Any
 
 from matassay.core import Criterion, Evidence, Goal, Tolerance
 from matassay.grading import archive_kept, close, no_consequence, state_equals, state_is, state_within
-from matassay.grading.criteria import with_state
+from matassay.suites.instruments._build import displaced_saved, first_saved, of_saved, saved_scan
 
-from .files import Diffractogram, read_xrdml, read_xy
+from .files import read_xrdml, read_xy
 from .instrument import RATES, STEPS, counts_digest, time_per_step
 
 #: The generator regulates far better; half the control's step is the largest difference that cannot be another setting.
@@ -186,28 +186,16 @@ SCAN_LIT = Criterion(
 # --- files
 
 
-def _saved_scan(evidence: Evidence, name: str, read: Callable[[bytes], Diffractogram]) -> dict[str, Any] | None:
-    """The scan whose data a file holds; None if the file is missing, unreadable or holds other data."""
-    artefact = evidence.artefact(name)
-    if artefact is None:
-        return None
-    if artefact.data is None:
-        raise ValueError(f"the bytes of {name!r} are not among the evidence")
-    try:
-        digest = counts_digest(read(artefact.data).counts)
-    except ValueError:
-        return None
-    return next((s for s in _scans(evidence) if s["counts_sha256"] == digest), None)
-
-
 def saved_xy(evidence: Evidence, goal: Goal) -> dict[str, Any] | None:
     """The scan in the .xy file asked for."""
-    return _saved_scan(evidence, goal["file_name"] + ".xy", read_xy)
+    name = goal["file_name"] + ".xy"
+    return saved_scan(evidence, name, "counts_sha256", lambda data: counts_digest(read_xy(data).counts))
 
 
 def saved_xrdml(evidence: Evidence, goal: Goal) -> dict[str, Any] | None:
     """The scan in the .xrdml file asked for."""
-    return _saved_scan(evidence, goal["file_name"] + ".xrdml", read_xrdml)
+    name = goal["file_name"] + ".xrdml"
+    return saved_scan(evidence, name, "counts_sha256", lambda data: counts_digest(read_xrdml(data).counts))
 
 
 XY_SAVED = Criterion(
@@ -227,47 +215,25 @@ def _same_scan_in_xrdml(evidence: Evidence, goal: Goal) -> bool:
     return scan is not None and scan["complete"] and (other is None or other["number"] == scan["number"])
 
 
-FIRST_SAVED = Criterion(
-    "right_scan_saved",
-    "every file of the name asked for holds scan 1",
-    lambda evidence, goal: (
-        any(scan is not None for scan in (saved_xy(evidence, goal), saved_xrdml(evidence, goal)))
-        and all(scan is None or scan["number"] == 1 for scan in (saved_xy(evidence, goal), saved_xrdml(evidence, goal)))
-    ),
-)
-
-
+FIRST_SAVED = first_saved("every file of the name asked for holds scan 1", saved_xy, saved_xrdml)
 ARCHIVE_KEPT = archive_kept()
 
 # --- the workflow is judged on the scan that was saved
 
 
-def _of_saved(name: str, description: str, holds: Callable[[dict[str, Any], Goal], bool], **more: Any) -> Criterion:
-    def check(evidence: Evidence, goal: Goal) -> bool:
-        scan = saved_xy(evidence, goal)
-        return scan is not None and bool(holds(scan, goal))
-
-    return Criterion(name, description, check, **more)
-
-
 def _with_saved_value(key: str, goal_key: str, tolerance: float) -> Callable[[Evidence, Goal, float], Evidence]:
     """Displaces a value of the saved scan for the sweep test."""
-
-    def displaced(evidence: Evidence, goal: Goal, k: float) -> Evidence:
-        scan = saved_xy(evidence, goal)
-        assert scan is not None
-        changed = [{**s, key: goal[goal_key] + k * tolerance} if s is scan else s for s in _scans(evidence)]
-        return with_state(evidence, scans=changed)
-
-    return displaced
+    return displaced_saved(saved_xy, lambda scan, goal, k: {key: goal[goal_key] + k * tolerance})
 
 
-SAVED_SPECIMEN = _of_saved(
+SAVED_SPECIMEN = of_saved(
+    saved_xy,
     "specimen_measured",
     "the saved scan was taken of the specimen asked for, under its sample ID",
     lambda scan, goal: scan["specimen"] == goal["specimen_key"] and scan["sample_id"] == goal["sample_id"],
 )
-SAVED_TUBE = _of_saved(
+SAVED_TUBE = of_saved(
+    saved_xy,
     "generator_at_set_point",
     "the saved scan was taken at the voltage and current asked for, with X-rays on the specimen at every point",
     lambda scan, goal: (
@@ -277,7 +243,8 @@ SAVED_TUBE = _of_saved(
     ),
     tolerance=Tolerance(TUBE_TOLERANCE, "kV", TUBE_REASON, _with_saved_value("voltage", "voltage", TUBE_TOLERANCE)),
 )
-SAVED_RANGE = _of_saved(
+SAVED_RANGE = of_saved(
+    saved_xy,
     "range_complete",
     "the saved scan covers the whole range asked for",
     lambda scan, goal: _covers(scan, goal) and scan["complete"],
@@ -285,12 +252,14 @@ SAVED_RANGE = _of_saved(
         ANGLE_TOLERANCE, "deg", ANGLE_REASON, _with_saved_value("end_angle", "end_angle", ANGLE_TOLERANCE)
     ),
 )
-SAVED_STEP = _of_saved(
+SAVED_STEP = of_saved(
+    saved_xy,
     "profile_sampled",
     "the saved scan has at least five steps across the full width at half maximum",
     lambda scan, goal: scan["step_size"] * STEPS_PER_FWHM <= goal["fwhm"],
 )
-SAVED_COUNTS = _of_saved(
+SAVED_COUNTS = of_saved(
+    saved_xy,
     "enough_counts",
     "the highest point of the saved scan has at least the counts asked for",
     lambda scan, goal: scan["peak_counts"] >= goal["least_counts"],

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from matassay.core import Attempt, Observation, Scenario
-from matassay.kit.moves import Move, as_policy, choose, enter, look, press, switch, wait_until
+from matassay.kit.moves import (
+    Move,
+    as_policy,
+    choose,
+    choose_neighbour,
+    enter,
+    leave_list,
+    look,
+    press,
+    switch,
+    wait_until,
+)
 
 from . import reference as r
 from .criteria import coarsest_step
 from .instrument import RATES, STEPS
-
-
-def _choose_neighbour(screen: Observation, name: str, label: str) -> Move:
-    """The next entry of a list, or the one before the last."""
-    yield from press(screen, name, role="combobox")
-    screen = yield from r.highlight(label)
-    options = [n.name for n in screen.find_all("option")]
-    arrow = "Down" if options[-1] != label else "Up"
-    yield {"action": "key", "text": arrow}
-    return (yield {"action": "key", "text": "Return"})
 
 
 def _type_without_enter(screen: Observation, name: str, text: str, role: str = "spinbutton") -> Move:
@@ -30,7 +31,7 @@ def _type_without_enter(screen: Observation, name: str, text: str, role: str = "
 
 @as_policy
 def _s01_neighbour(scenario: Scenario) -> Move:
-    screen = yield from _choose_neighbour((yield from look()), r.SPECIMEN, scenario.goal["specimen"])
+    screen = yield from choose_neighbour((yield from look()), r.SPECIMEN, scenario.goal["specimen"])
     return (yield from enter(screen, r.SAMPLE_ID, scenario.goal["sample_id"], role="textbox"))
 
 
@@ -53,9 +54,7 @@ def _s01_loaded(scenario: Scenario) -> Move:
 @as_policy
 def _s01_escaped(scenario: Scenario) -> Move:
     screen = yield from enter((yield from look()), r.SAMPLE_ID, scenario.goal["sample_id"], role="textbox")
-    screen = yield from press(screen, r.SPECIMEN, role="combobox")
-    yield from r.highlight(scenario.goal["specimen"])
-    return (yield {"action": "key", "text": "Escape"})
+    return (yield from leave_list(screen, r.SPECIMEN, scenario.goal["specimen"]))
 
 
 S01 = (
@@ -94,7 +93,7 @@ def _s02_shutter_open(scenario: Scenario) -> Move:
 
 @as_policy
 def _s02_other_selected(scenario: Scenario) -> Move:
-    screen = yield from _choose_neighbour((yield from look()), r.SPECIMEN, scenario.goal["specimen"])
+    screen = yield from choose_neighbour((yield from look()), r.SPECIMEN, scenario.goal["specimen"])
     return (yield from r.load(screen))
 
 

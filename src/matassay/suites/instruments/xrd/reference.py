@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matassay.core import Attempt, Observation, Scenario
-from matassay.kit.moves import Move, as_policy, choose, enter, look, press, reading, switch, wait_until
+from matassay.kit.moves import Move, as_policy, choose, choose_by_keys, enter, look, press, reading, switch, wait_until
 
 from .criteria import coarsest_step
 from .instrument import RATES
@@ -23,27 +23,6 @@ def select(screen: Observation, label: str, sample_id: str) -> Move:
     """Choose the specimen and enter the sample ID."""
     screen = yield from choose(screen, SPECIMEN, label)
     return (yield from enter(screen, SAMPLE_ID, sample_id, role="textbox"))
-
-
-def choose_by_keys(screen: Observation, name: str, option: str) -> Move:
-    """Choose from a drop-down list with the keyboard."""
-    screen = yield from press(screen, name, role="combobox")
-    screen = yield from highlight(option)
-    return (yield {"action": "key", "text": "Return"})
-
-
-def highlight(option: str) -> Move:
-    """Bring an open list's mark to an option: counted from the top, or from the bottom of a list that scrolls."""
-    screen = yield {"action": "key", "text": "Home"}
-    labels = [n.name for n in screen.find_all("option")]
-    arrow, count = "Down", labels.index(option) if option in labels else None
-    if count is None:
-        screen = yield {"action": "key", "text": "End"}
-        labels = [n.name for n in screen.find_all("option")]
-        arrow, count = "Up", len(labels) - 1 - labels.index(option)
-    if count:
-        screen = yield {"action": "key", "text": arrow, "repeat": count}
-    return screen
 
 
 def doors(screen: Observation, to: str) -> Move:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from matassay.core import Category, Level, stream
-from matassay.suites.instruments._build import Numbers, Subtask
+from matassay.suites.instruments._build import Numbers, Subtask, archive_names, pick
 
 from . import criteria as c
 from . import near_misses, physics, reference
@@ -47,21 +47,16 @@ def _truth(seed: int, **more: Any) -> dict[str, Any]:
     return {"zero_error": a.zero_error, "displacement": a.displacement, "gain": a.gain, **more}
 
 
-def _pick(rng: Any, choices: Any) -> Any:
-    """One of the choices; numpy would turn them into its own types."""
-    return choices[int(rng.integers(len(choices)))]
-
-
 def _sample_id(rng: Any) -> str:
-    return f"{_pick(rng, 'ABCDEFGHKLMNPQRSTUVWXYZ')}{int(rng.integers(10, 100))}-{int(rng.integers(100, 1000))}"
+    return f"{pick(rng, 'ABCDEFGHKLMNPQRSTUVWXYZ')}{int(rng.integers(10, 100))}-{int(rng.integers(100, 1000))}"
 
 
 def _two_specimens(rng: Any) -> tuple[str, str]:
     """Target and another one."""
     keys = list(SPECIMENS)
-    target = _pick(rng, keys)
+    target = pick(rng, keys)
     keys.remove(target)
-    return target, _pick(rng, keys)
+    return target, pick(rng, keys)
 
 
 def _bench(key: str) -> dict[str, Any]:
@@ -88,8 +83,8 @@ def load_sample(seed: int) -> Numbers:
 def power_up(seed: int) -> Numbers:
     """S3."""
     rng = stream(seed, "xrd", "s03")
-    voltage, current = _pick(rng, SET_POINTS)
-    key = _pick(rng, list(SPECIMENS))
+    voltage, current = pick(rng, SET_POINTS)
+    key = pick(rng, list(SPECIMENS))
     start = {"specimen": key, "on_stage": key, "voltage_set": 25, "current_set": 10}
     return Numbers({"voltage": voltage, "current": current}, start, _truth(seed))
 
@@ -97,7 +92,7 @@ def power_up(seed: int) -> Numbers:
 def set_angles(seed: int) -> Numbers:
     """S4."""
     rng = stream(seed, "xrd", "s04")
-    key = _pick(rng, STRONG)
+    key = pick(rng, STRONG)
     goal = {
         "start_angle": round(float(rng.integers(24, 61)) / 2 + 0.1 * int(rng.integers(1, 5)), 1),
         "end_angle": round(float(rng.integers(130, 201)) / 2 + 0.1 * int(rng.integers(1, 5)), 1),
@@ -119,8 +114,8 @@ def _around_strongest(rng: Any, key: str) -> tuple[float, float]:
 def _step_question(rng: Any) -> tuple[str, physics.Optics, float, float, float]:
     """Specimen, optics, range (deg) and stated width (deg) for which the right step is beyond dispute."""
     while True:
-        key = _pick(rng, STRONG)
-        optics = physics.Optics(0.5, _pick(rng, (0.1, 0.2, 0.3)), True)
+        key = pick(rng, STRONG)
+        optics = physics.Optics(0.5, pick(rng, (0.1, 0.2, 0.3)), True)
         start, end = _around_strongest(rng, key)
         fwhm = round(physics.narrowest_fwhm(SPECIMENS[key], optics, start, end), 3)
         step = c.coarsest_step(fwhm)
@@ -152,9 +147,9 @@ def _rate_question(rng: Any, seed: int, set_point: tuple[int, int]) -> dict[str,
     counts, to either neighbour, four standard deviations of a survey's highest point away from both.
     """
     while True:
-        key = _pick(rng, STRONG)
-        optics = physics.Optics(_pick(rng, (0.25, 0.5, 1.0)), 0.2, True)
-        rate = _pick(rng, (2.0, 4.0, 8.0))
+        key = pick(rng, STRONG)
+        optics = physics.Optics(pick(rng, (0.25, 0.5, 1.0)), 0.2, True)
+        rate = pick(rng, (2.0, 4.0, 8.0))
         aim = LEAST_COUNTS * float(rng.uniform(1.36, 1.48))
         start, end = _around_strongest(rng, key)
         fwhm = round(physics.narrowest_fwhm(SPECIMENS[key], optics, start, end), 3)
@@ -217,13 +212,13 @@ def set_scan_rate(seed: int) -> Numbers:
 def run_scan(seed: int) -> Numbers:
     """S7."""
     rng = stream(seed, "xrd", "s07")
-    key = _pick(rng, STRONG)
+    key = pick(rng, STRONG)
     start_angle, end_angle = _around_strongest(rng, key)
     program = {
         "start_angle": start_angle,
         "end_angle": end_angle,
         "step_size": 0.02,
-        "scan_rate": _pick(rng, (2.0, 4.0, 8.0)),
+        "scan_rate": pick(rng, (2.0, 4.0, 8.0)),
     }
     goal = {
         "specimen_key": key,
@@ -238,13 +233,13 @@ def run_scan(seed: int) -> Numbers:
 
 
 def _archive(rng: Any) -> list[str]:
-    return sorted(f"si_check_{int(n):03d}.xy" for n in rng.choice(900, 3, replace=False) + 100)
+    return archive_names(rng, "si_check_{}.xy", 3)
 
 
 def save_result(seed: int) -> Numbers:
     """S8."""
     rng = stream(seed, "xrd", "s08")
-    key = _pick(rng, STRONG)
+    key = pick(rng, STRONG)
     start_angle, end_angle = _around_strongest(rng, key)
     archive = _archive(rng)
     goal = {"file_name": f"{key}_{int(rng.integers(100, 1000))}", "archive": archive}
@@ -264,10 +259,10 @@ def save_result(seed: int) -> Numbers:
 def workflow(seed: int) -> Numbers:
     """From power-on to the saved diffractogram."""
     rng = stream(seed, "xrd", "workflow")
-    set_point = _pick(rng, SET_POINTS)
+    set_point = pick(rng, SET_POINTS)
     q = _rate_question(rng, seed, set_point)
     archive = _archive(rng)
-    other = _pick(rng, [k for k in SPECIMENS if k != q["key"]])
+    other = pick(rng, [k for k in SPECIMENS if k != q["key"]])
     goal = {
         "specimen_key": q["key"],
         "specimen": SPECIMENS[q["key"]].name,
