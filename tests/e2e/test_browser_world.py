@@ -20,7 +20,7 @@ import pytest
 from PIL import Image
 
 from matassay.core import SCREEN, EnvironmentFailure, InvalidAction, Observation, parse_action
-from matassay.worlds.browser import BrowserWorld, close_shared
+from matassay.worlds.browser import BrowserWorld, close_shared, release_shared
 
 pytestmark = pytest.mark.browser
 
@@ -555,6 +555,19 @@ async def test_a_driver_that_dies_between_two_episodes_is_replaced() -> None:
         os.kill(driver, signal.SIGKILL)
     await world.start()
     await world.close()
+
+
+async def test_what_is_let_go_ends_and_is_started_again_when_needed() -> None:
+    for _ in range(2):
+        world = probe()
+        await world.start()
+        await world.close()
+        release_shared()
+    for thread in threading.enumerate():
+        if thread.name == "matassay-closing":
+            thread.join()
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in family(os.getpid())[1:]]
+    assert not [c for c in commands if b"kit.serve" in c or b"run-driver" in c]
 
 
 async def test_what_cannot_start_says_why() -> None:

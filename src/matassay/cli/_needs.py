@@ -57,6 +57,14 @@ def check_worlds(tasks: Sequence[Task], seed: int) -> None:
             world.prepare()  # while the engine is imported
 
 
+def release_worlds() -> None:
+    """Let go of what `check_worlds` began to start: it ends while the results are written up."""
+    if "matassay.worlds.browser" in sys.modules:
+        from matassay.worlds.browser import release_shared
+
+        release_shared()
+
+
 def check_model(model: str | None, *, alone: bool) -> None:
     """Say at once that a provider's SDK or key is missing, where that is beyond doubt; the engine finds the rest.
 

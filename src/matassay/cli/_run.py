@@ -15,7 +15,7 @@ from matassay.core import SCHEMA_VERSION, EpisodeResult, Guidance, MatAssayError
 
 from ._console import Format, Out, claim_stdout, counted, say, shortened, stderr_console
 from ._engine import load_engine
-from ._needs import check_model, check_worlds
+from ._needs import check_model, check_worlds, release_worlds
 from ._places import folder_named, log_folder
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ def run(
                 model_base_url=model_base_url,
                 internal_tools=False if function_tools else None,
             )
+        release_worlds()
         files = _pages(folder, results)
         if format is Format.JSON:
             out.json(

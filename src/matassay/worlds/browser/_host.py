@@ -167,17 +167,20 @@ class Host:
         # what nobody came to need is started to its end: half of it would leave tasks and children behind
         await asyncio.gather(*self._preparing, return_exceptions=True)
         async with self._browser_lock, self._server_lock:
-            for server in self._servers.values():
-                await self._stop(server)
-            self._servers.clear()
-            try:
-                if self._browser is not None:
-                    await self._browser.close()
-                if self._playwright is not None:
-                    await self._playwright.stop()
-            except Error:  # it is gone already
-                pass
+            servers, self._servers = list(self._servers.values()), {}
+            browser, driver = self._browser, self._playwright
             self._browser = self._playwright = None
+            await asyncio.gather(_end(browser, driver), *(self._stop(server) for server in servers))
+
+
+async def _end(browser: Browser | None, driver: Playwright | None) -> None:
+    try:
+        if browser is not None:
+            await browser.close()
+        if driver is not None:
+            await driver.stop()
+    except Error:  # it is gone already
+        pass
 
 
 _host: Host | None = None
@@ -200,5 +203,15 @@ def close_shared() -> None:
     with _guard:
         if _host is not None:
             _host.close()
+            _host = None
+            atexit.unregister(close_shared)
+
+
+def release_shared() -> None:
+    """Begin to end them, and return at once; the end of the process waits for that."""
+    global _host
+    with _guard:
+        if _host is not None:
+            threading.Thread(target=_host.close, name="matassay-closing").start()
             _host = None
             atexit.unregister(close_shared)
