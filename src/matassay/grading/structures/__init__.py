@@ -5,13 +5,17 @@ supercells, mirror images, flipped slabs, magnetic moments and charge do is said
 """
 
 from ._crystal import Crystal, StructureUnreadable, crystal_from_json
+from ._elements import ELEMENTS
 from ._match import MOMENTS, Difference, Match, difference
 from ._read import FORMATS, format_of, read_structure
 from ._slab import AXES
 from ._symmetry import NoSpaceGroup, SymmetryUnknown, same_space_group, space_group_number, space_group_of
+from ._write import ENDINGS, write_structure
 
 __all__ = [
     "AXES",
+    "ELEMENTS",
+    "ENDINGS",
     "FORMATS",
     "MOMENTS",
     "Crystal",
@@ -27,4 +31,5 @@ __all__ = [
     "same_space_group",
     "space_group_number",
     "space_group_of",
+    "write_structure",
 ]

@@ -98,6 +98,16 @@ class Crystal:
             charge,
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """As it may stand in an answer; see `crystal_from_json`."""
+        found: dict[str, Any] = {
+            "lattice": [list(row) for row in self.lattice],
+            "species": list(self.species),
+            "fractional": [list(site) for site in self.fractional],
+        }
+        found |= {} if self.moments is None else {"magnetic_moments": list(self.moments)}
+        return found | ({} if self.charge is None else {"charge": self.charge})
+
     @cached_property
     def cell(self) -> Floats:
         """Lattice vectors as rows, angstrom."""
