@@ -8,6 +8,7 @@ from pathlib import Path
 from matassay.core import EnvironmentFailure, MatAssayError
 
 from ._bubblewrap import Bubblewrap
+from ._folder import FolderWorkspace
 from ._reader import Caps
 from ._types import Limits, Workspace
 from .software import Software, find_software
@@ -15,7 +16,7 @@ from .software import Software, find_software
 __all__ = ["BACKENDS", "Limits", "Workspace", "open_workspace", "probe_sandbox"]
 
 #: Kinds of sandboxes. ``auto`` is bubblewrap: anything weaker is only ever taken by name.
-BACKENDS = ("auto", "bubblewrap")
+BACKENDS = ("auto", "bubblewrap", "sandlock", "none")
 
 
 async def probe_sandbox(software: Software, backend: str = "auto") -> Mapping[str, str]:
@@ -70,4 +71,7 @@ def open_workspace(
     """
     if backend not in BACKENDS:
         raise MatAssayError(f"unknown sandbox {backend!r}; known: {', '.join(BACKENDS)}")
-    return Bubblewrap(inputs, manuals or {}, limits, software or find_software(), caps)
+    software = software or find_software()
+    if backend in ("sandlock", "none"):
+        return FolderWorkspace(backend, inputs, manuals or {}, limits, software, caps)
+    return Bubblewrap(inputs, manuals or {}, limits, software, caps)

@@ -24,7 +24,7 @@ START, SIGNAL, KILL_TREE = 1, 2, 3
 # Kinds of answers.
 READY, STARTED, FAILED, EXITED = 1, 2, 3, 4
 
-_PR_SET_DUMPABLE = 4
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _MOST_DESCRIPTORS = 16
 _KILL = 9
 
@@ -181,7 +181,7 @@ def relatives(root: int) -> set[int]:
     while size != len(found):
         size = len(found)
         found |= {pid for pid, parent in parents.items() if parent in found}
-    return found - {1}
+    return found - {1, os.getpid()}
 
 
 def kill_tree(root: int) -> None:
@@ -197,12 +197,21 @@ def kill_tree(root: int) -> None:
 
 
 def main(host: int, files: int, memory: int, processes: int, descriptors: int, cpu_seconds: int) -> None:
-    """Set the limits that hold for all that is started here, then serve."""
+    """Set the limits that hold for all that is started here, then serve.
+
+    A number of processes of 0 is no limit: somebody else counts them.
+    """
     import ctypes
 
-    # Its memory and descriptors are then out of reach for programs of the same user.
-    if ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
-        sys.exit("matassay: prctl")
+    libc = ctypes.CDLL(None)
+    if os.getpid() == 1:
+        # Its memory and descriptors are then out of reach for programs of the same user.
+        if libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+            sys.exit("matassay: prctl")
+    else:
+        # Without a namespace of its own it must be what orphans fall back to, in order to find them all.
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    host = _above(host, 3)
     os.set_inheritable(host, False)  # it came through an exec; what is started here must not have it
     os.closerange(3, host)
     os.closerange(host + 1, max(256, host + 1))
@@ -214,13 +223,19 @@ def main(host: int, files: int, memory: int, processes: int, descriptors: int, c
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, files),
         (resource.RLIMIT_DATA, memory),
-        (resource.RLIMIT_NPROC, processes),
+        (resource.RLIMIT_NPROC, processes or resource.RLIM_INFINITY),
         (resource.RLIMIT_NOFILE, descriptors),
     ):
         _, hard = resource.getrlimit(kind)
-        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        bound = (
+            value if hard == resource.RLIM_INFINITY else hard if value == resource.RLIM_INFINITY else min(value, hard)
+        )
         resource.setrlimit(kind, (bound, bound))
-    Server(socket.socket(fileno=host), cpu_seconds).serve()
+    try:
+        Server(socket.socket(fileno=host), cpu_seconds).serve()
+    finally:
+        if os.getpid() != 1:
+            kill_tree(os.getpid())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+"""Between the host and a sandbox without namespaces: gives up what must not be inherited, then starts the first process.
+
+Run as a script; the descriptor given as its argument holds orders as JSON, standard input is the socket for the first
+process. With ``sandlock`` it stays and watches over what it started; without (`none`), nothing is confined.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from typing import Any
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _SIGKILL = 1, 4, 36, 9
+
+
+def main(fd: int) -> int:
+    """Carry out the orders."""
+    with open(fd, "rb") as stream:
+        orders: dict[str, Any] = json.load(stream)
+    if orders["sandlock"]:
+        # While we can still read it: it may be installed where the user of the sandbox cannot.
+        import sandlock
+        import sandlock._sdk
+        import sandlock.sandbox
+    libc = ctypes.CDLL(None)
+    if (uid := orders["uid"]) is not None:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    os.umask(0o077)
+    libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # The change of user took it away, and the watcher has to read what it watches.
+    libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    if os.getppid() != orders["parent"]:
+        return 1
+    os.chdir(orders["cwd"])
+    if not orders["sandlock"]:
+        os.execve(orders["argv"][0], orders["argv"], orders["environment"])  # noqa: S606 - no shell is wanted
+    return int(sandlock.Sandbox(**orders["policy"]).run_interactive(orders["argv"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

@@ -1,0 +1,264 @@
+"""What all kinds of sandboxes have in common: a first process inside that starts programs, and a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from matassay.core import EnvironmentFailure
+
+from ._arguments import base_environment, check_names
+from ._channel import Channel, Running, describe_start, gone
+from ._reader import Caps, harvest, read_beneath, relative, write_beneath
+from ._streams import Collector, Feeder, reader_of, writer_of
+from ._types import HOME, INPUTS, MANUALS, MIB, Completed, Limits, Outputs
+from .software import Software
+
+#: Longest time that a start may take, s.
+DEADLINE = 60.0
+
+
+class SandboxProcess:
+    """A program that runs in the sandbox beside the caller."""
+
+    def __init__(self, channel: Channel, running: Running) -> None:
+        self._channel, self._running = channel, running
+        self.pid = 0
+        self.control_in: asyncio.StreamWriter
+        self.control_out: asyncio.StreamReader
+        self.stdout: asyncio.StreamReader
+        self.stderr: asyncio.StreamReader
+        self._closers: list[Callable[[], None]] = []
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, None while it runs; -9 if the sandbox went with it."""
+        ended = self._running.ended
+        if not ended.done():
+            return None
+        return ended.result() if ended.exception() is None else -signal.SIGKILL
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the program itself."""
+        self._channel.signal(self._running, number)
+
+    async def wait(self) -> int:
+        """Wait until it has ended."""
+        with contextlib.suppress(EnvironmentFailure):
+            await asyncio.shield(self._running.ended)
+        code = self.returncode
+        assert code is not None
+        return code
+
+    def kill(self) -> None:
+        """Kill it and all that it started."""
+        self._channel.kill_tree(self._running)
+
+    def close(self) -> None:
+        """Close its pipes."""
+        self.control_in.close()
+        for close in self._closers:
+            close()
+
+    async def connect(self, stdout: int, stderr: int, control_in: int, control_out: int) -> None:
+        """Take over our ends of its pipes."""
+        self.control_in = await writer_of(control_in)
+        self.stdout, close_stdout = await reader_of(stdout)
+        self.stderr, close_stderr = await reader_of(stderr)
+        self.control_out, close_control = await reader_of(control_out)
+        self._closers = [close_stdout, close_stderr, close_control]
+
+
+class Served:
+    """The common part of the sandboxes; see `Workspace`."""
+
+    def __init__(
+        self,
+        inputs: Mapping[str, bytes | Path],
+        manuals: Mapping[str, bytes | Path],
+        limits: Limits,
+        software: Software,
+        caps: Caps,
+    ) -> None:
+        check_names(inputs, INPUTS)
+        check_names(manuals, MANUALS)
+        self._inputs, self._manuals = dict(inputs), dict(manuals)
+        self._limits, self._software, self._caps = limits, software, caps
+        self._environment = base_environment(software)
+        self.facts: Mapping[str, str] = {}
+        self._uid: int | None = None
+        self._channel: Channel | None = None
+        self._home = -1
+        self._end = ""
+        self._outputs: Outputs | None = None
+        self._processes: list[SandboxProcess] = []
+
+    @property
+    def pid(self) -> int:
+        """Number of the first process on the host, 0 where it has no namespaces of its own."""
+        return 0
+
+    def _is_alive(self) -> bool:
+        raise NotImplementedError
+
+    def _cwd(self, cwd: str) -> str:
+        """Where a folder of the sandbox lies for the first process."""
+        return cwd
+
+    # --- programs -------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        input: bytes = b"",  # noqa: A002 - as subprocess has it
+        cwd: str = HOME,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the program is killed, not the task
+        output_limit: int = 10 * MIB,
+    ) -> Completed:
+        """Run a program to its end; see `Workspace.run`.
+
+        Raises
+        ------
+        EnvironmentFailure
+            If the sandbox is gone, which may be the agent's doing: the text says what is known.
+        """
+        order = describe_start(argv, self._cwd(cwd), {**self._environment, **(env or {})})
+        channel = self._living()
+        stdin, stdout, stderr = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
+        feeder = Feeder(stdin[1], input)
+        kept = [Collector(stdout[0], output_limit), Collector(stderr[0], output_limit)]
+        running: Running | None = None
+        code: int | None = None
+        late = False
+        try:
+            try:
+                running = channel.start(order, (stdin[0], stdout[1], stderr[1]))
+            finally:
+                for fd in (stdin[0], stdout[1], stderr[1]):
+                    os.close(fd)
+            try:
+                await running.started
+            except OSError as error:
+                text = f"{argv[0]}: {error.strerror}\n".encode()
+                return Completed(127 if isinstance(error, FileNotFoundError) else 126, b"", text)
+            try:
+                code = await asyncio.wait_for(asyncio.shield(running.ended), timeout)
+            except TimeoutError:
+                late = True
+                channel.kill_tree(running)
+                await running.ended
+            for collector in kept:
+                collector.finish()
+        except EnvironmentFailure:
+            raise self._ended() from None
+        except asyncio.CancelledError:
+            if running is not None:
+                channel.kill_tree(running)
+            raise
+        finally:
+            feeder.close()
+            for collector in kept:
+                collector.close()
+        truncated = any(collector.kept.truncated for collector in kept)
+        shown = None if late or code is None else code if code >= 0 else 128 - code
+        return Completed(shown, kept[0].kept.content, kept[1].kept.content, late, truncated)
+
+    async def spawn(
+        self, argv: Sequence[str], *, cwd: str = HOME, env: Mapping[str, str] | None = None
+    ) -> SandboxProcess:
+        """Start a program and talk to it; see `Workspace.spawn`.
+
+        Raises
+        ------
+        EnvironmentFailure
+            If the sandbox is gone, or the program cannot be started.
+        """
+        order = describe_start(argv, self._cwd(cwd), {**self._environment, **(env or {})})
+        channel = self._living()
+        stdout, stderr, control_in, control_out = (os.pipe2(os.O_CLOEXEC) for _ in range(4))
+        ours = (stdout[0], stderr[0], control_in[1], control_out[0])
+        null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        theirs = (null, stdout[1], stderr[1], control_in[0], control_out[1])
+        try:
+            try:
+                running = channel.start(order, theirs)
+            finally:
+                for fd in theirs:
+                    os.close(fd)
+            process = SandboxProcess(channel, running)
+            process.pid = await running.started
+        except OSError as error:
+            for fd in ours:
+                os.close(fd)
+            raise EnvironmentFailure(f"{argv[0]} cannot be started in the sandbox: {error.strerror}") from error
+        except EnvironmentFailure:
+            for fd in ours:
+                os.close(fd)
+            raise self._ended() from None
+        await process.connect(*ours)
+        self._processes.append(process)
+        return process
+
+    def _living(self) -> Channel:
+        if self._channel is None:
+            raise EnvironmentFailure("the sandbox has not been started")
+        if not self._is_alive():
+            raise self._ended()
+        return self._channel
+
+    def _ended(self) -> EnvironmentFailure:
+        """What is known of the end: a sandbox that used too much memory is no fault of the machine."""
+        if self._end:
+            return EnvironmentFailure(f"the sandbox was ended: {self._end}")
+        return gone()
+
+    # --- files ----------------------------------------------------------------------------------------------
+
+    async def write(self, path: str, data: bytes) -> None:
+        """Write a file below ``/workspace``, owned by the agent.
+
+        Raises
+        ------
+        ValueError
+            If the path does not lie there.
+        OSError
+            If a link or the read-only folders are in the way, or there is no room.
+        """
+        name = relative(path, HOME)
+        if self._home < 0:
+            raise self._ended()
+        await asyncio.to_thread(write_beneath, self._home, name, data, self._uid)
+
+    async def read(self, path: str, limit: int) -> bytes:
+        """Content of a regular file below ``/workspace``; see `Workspace.read`.
+
+        Raises
+        ------
+        ValueError
+            If the path does not lie there, or is no regular file of at most ``limit`` bytes.
+        OSError
+            If it is not there, or a link is in the way.
+        """
+        name = relative(path, HOME)
+        if self._home < 0:
+            raise self._ended()
+        return await asyncio.to_thread(read_beneath, self._home, name, limit)
+
+    async def _close_programs(self) -> None:
+        for process in self._processes:
+            process.close()
+        if self._channel is not None:
+            self._channel.close()
+        if self._home >= 0:
+            os.close(self._home)
+        self._home = -1
+
+    async def _harvest(self) -> Outputs:
+        """When everything is dead: what it left."""
+        return await asyncio.to_thread(harvest, self._home, self._caps)
