@@ -9,7 +9,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from matassay.core import ACTIONS, MIN_REGION, SCREEN, Attempt, MatAssayError, Policy, Scenario, Task, stream
+from matassay.core import (
+    ACTIONS,
+    MIN_REGION,
+    SCREEN,
+    Attempt,
+    Interface,
+    MatAssayError,
+    Policy,
+    Scenario,
+    Task,
+    stream,
+)
+
+from . import _workspace
 
 PolicyFactory = Callable[[Task, Scenario, int], Policy]
 """Makes the policy of a task, a scenario and a seed."""
@@ -66,8 +79,11 @@ def random(task: Task, scenario: Scenario, seed: int) -> Policy:
     """Takes `RANDOM_STEPS` actions: a type drawn uniformly from all, then each argument uniformly.
 
     Every action is well formed and possible with the hand as it is (a button that is down is released before the next
-    click), so that the steps go into the instrument and not into refusals.
+    click), so that the steps go into the instrument and not into refusals. In a workspace it writes random answers.
     """
+    if task.interface is Interface.WORKSPACE:
+        yield from _workspace.random(task, scenario, seed)
+        return
     rng = stream(seed, "agents", "random", task.id)
     down = False
     for _ in range(RANDOM_STEPS):

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-from matassay.core import MatAssayError, Task
+from matassay.core import EnvironmentFailure, Interface, MatAssayError, Task
+
+from ._console import say
 
 SETUP = "make setup"
+
+#: Sandboxes that the engine brings, which need a daemon or a cluster.
+CONTAINERS = ("docker", "k8s")
 
 #: Providers' SDKs and keys: needed for hosted models only.
 PROVIDERS = {
@@ -49,6 +54,7 @@ def check_worlds(tasks: Sequence[Task], seed: int) -> None:
     """
     from matassay.worlds.browser import BrowserWorld, find_browser
 
+    tasks = [t for t in tasks if t.interface is Interface.SCREEN]
     one_of_each = {(t.suite, t.group): t for t in tasks}.values()
     worlds = [t.open_world(t.scenario(seed)) for t in one_of_each]
     for world in worlds:
@@ -63,6 +69,42 @@ def release_worlds() -> None:
         from matassay.worlds.browser import release_shared
 
         release_shared()
+
+
+def choose_sandbox(kind: str | None) -> None:
+    """Take a kind of sandbox for all workspaces of this process.
+
+    Raises
+    ------
+    MatAssayError
+        If there is no such kind.
+    """
+    if kind is None:
+        return
+    from matassay.worlds.workspace import BACKENDS, SANDBOX_VARIABLE
+
+    known = (*BACKENDS, *CONTAINERS)
+    if kind not in known:
+        raise MatAssayError(f"unknown sandbox {kind!r}; known: {', '.join(known)}")
+    os.environ[SANDBOX_VARIABLE] = kind
+
+
+def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
+    """Tasks whose programs are on this machine, and why the others are skipped, which is said.
+
+    Raises
+    ------
+    EnvironmentFailure
+        If all are skipped.
+    """
+    from matassay.worlds.workspace import missing
+
+    lacking = {t.id: "; ".join(map(str, missing(t.requires))) for t in tasks if t.requires}
+    lacking = {id: reason for id, reason in lacking.items() if reason}
+    if tasks and len(lacking) == len(tasks):
+        raise EnvironmentFailure(f"none of these tasks can be done here: {next(iter(lacking.values()))}")
+    say(*(f"skipped {id}: {reason}" for id, reason in lacking.items()))
+    return [t for t in tasks if t.id not in lacking], lacking
 
 
 def check_model(model: str | None, *, alone: bool) -> None:

@@ -26,6 +26,12 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write.  [default: the first folder]")
     ] = None,
+    failures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Causes of failed runs set by a person.  [default: failures.json in the folders]"
+        ),
+    ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:
     """Write tables, intervals and plots as HTML, CSV and JSON."""
@@ -35,7 +41,7 @@ def report(
                 raise MatAssayError(f"{folder}: there is no such folder")
         load_engine()
         from matassay import evals
-        from matassay.report import summarise, write_report
+        from matassay.report import find_overrules, read_overrules, summarise, write_report
         from matassay.report.logs import read_settings
 
         results = [r for folder in logdir for r in evals.read_results(folder.resolve())]
@@ -43,14 +49,15 @@ def report(
             places = ", ".join(map(str, logdir))
             raise MatAssayError(f"no finished episode in {places}; folders inside a folder are named themselves")
         settings = read_settings([folder.resolve() for folder in logdir])
-        files = write_report(results, out or logdir[0], settings)
+        overrules = read_overrules(failures) if failures is not None else find_overrules(logdir)
+        files = write_report(results, out or logdir[0], settings, overrules)
         summary = summarise(results, settings)
         if format is Format.JSON:
             where = {"html": str(files.html), "csv": str(files.csv), "json": str(files.json)}
             real.json({**summary.to_json(), "files": where})
             return
         real.table(_summary_table(summary, narrow=real.narrow))
-        real.lines("", *(f"report  {path}" for path in (files.html, files.csv, files.json)))
+        real.lines("", *(f"report  {path}" for path in (files.html, files.csv, files.json, files.failures) if path))
         say(*(f"note: {text}" for text in summary.warnings))
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from matassay.agents import loop_for
 from matassay.core import SCHEMA_VERSION, EpisodeResult, Guidance, MatAssayError, Span, Task, select_tasks
 
 from ._console import Format, Out, claim_stdout, counted, say, shortened, stderr_console
 from ._engine import load_engine
-from ._needs import check_model, check_worlds, release_worlds
+from ._needs import check_model, check_worlds, choose_sandbox, release_worlds, usable
 from ._places import folder_named, log_folder
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 SCRIPTED = ("reference", "null", "random")
-GUI = "gui"
 
 #: Logs of more than so many bytes are not made into one page: no browser would like to open it.
 TOO_LARGE = 400_000_000
@@ -37,6 +37,10 @@ class AgentName(StrEnum):
     NULL = "null"
     RANDOM = "random"
     GUI = "gui"
+    CODE = "code"
+    TOOLS = "tools"
+    CODEX = "codex"
+    CLAUDE_CODE = "claude-code"
 
 
 class GuidanceChoice(StrEnum):
@@ -50,7 +54,11 @@ class GuidanceChoice(StrEnum):
 def run(
     prefix: Annotated[list[str], typer.Argument(help="Task ids, or beginnings of ids: instruments/xrd.")],
     agent: Annotated[
-        AgentName | None, typer.Option(help="Scripted agents work offline; gui needs --model and is implied by it.")
+        AgentName | None,
+        typer.Option(
+            help="Scripted agents work offline. A model acts through gui on a screen, and in a workspace through code "
+            "(JSON with code), tools (tool calls), codex or claude-code (their command line).  [with --model: gui or code]"
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="A model as Inspect AI names it: anthropic/claude-opus-5-5.")
@@ -88,6 +96,13 @@ def run(
         typer.Option("--model-arg", "-M", metavar="KEY=VALUE", help="Argument of the model's provider."),
     ] = None,
     model_base_url: Annotated[str | None, typer.Option(metavar="URL", help="Address of the model's provider.")] = None,
+    sandbox: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Sandbox of workspaces: bubblewrap, sandlock (weaker), docker, k8s, or none (unsafe, not comparable).",
+        ),
+    ] = None,
     function_tools: Annotated[
         bool, typer.Option("--function-tools", help="Plain function calling even where the provider has computer use.")
     ] = False,
@@ -95,15 +110,18 @@ def run(
     """Run an agent or a model on tasks."""
     if seeds is not None and seed is not None:
         raise typer.BadParameter("give either --seeds N (the seeds 0 to N-1) or --seed K", param_hint="--seed")
-    name = _agent(agent, model)
+    named = _agent(agent, model)
     guidances = _guidances(guidance or [])
     model_args = _model_args(model_arg or [])
     with claim_stdout() as out:
         tasks = select_tasks(prefix, span)
+        choose_sandbox(sandbox)
+        tasks, skipped = usable(tasks)
         planned = [(t, g) for t in tasks for g in guidances if g in t.guidances]
         if not planned:
             of = f" of span {span}" if span else ""
             raise MatAssayError(f"no task{of} with {' or '.join(guidances)} guidance under {', '.join(prefix)}")
+        name = named if named in SCRIPTED else loop_for(tasks, named)
         which = [seed] if seed is not None else list(range(seeds or 1))
         folder = log_dir if log_dir is not None else new_folder(model or name)
         check_model(model, alone=not model_args and model_base_url is None)
@@ -139,6 +157,7 @@ def run(
                     "log_dir": str(folder),
                     "tasks": [r.contract() for r in results],
                     "summary": summary(results),
+                    "skipped": [{"id": id, "reason": reason} for id, reason in skipped.items()],
                 }
             )
             say(*(f"{what}: {path}" for what, path in files.items()))
@@ -171,18 +190,19 @@ def summary(results: Sequence[EpisodeResult]) -> dict[str, float | int | None]:
     }
 
 
-def _agent(agent: AgentName | None, model: str | None) -> str:
-    if model is not None and agent not in (None, AgentName.GUI):
+def _agent(agent: AgentName | None, model: str | None) -> str | None:
+    """Who acts; None: a model, through the usual loop of its tasks."""
+    if model is not None and str(agent) in SCRIPTED:
         raise typer.BadParameter(
             f"{agent} is a scripted agent and takes no model; leave --agent out, or --model", param_hint="--agent"
         )
-    if agent is AgentName.GUI and model is None:
-        raise typer.BadParameter("gui needs a model: --model anthropic/claude-opus-5-5", param_hint="--agent")
+    if agent is not None and str(agent) not in SCRIPTED and model is None:
+        raise typer.BadParameter(f"{agent} needs a model: --model anthropic/claude-opus-5-5", param_hint="--agent")
     if agent is None and model is None:
         raise typer.BadParameter(
             "say who acts: --agent reference, null or random (offline), or --model NAME", param_hint="--agent"
         )
-    return str(agent or GUI)
+    return str(agent) if agent is not None else None
 
 
 def _guidances(chosen: Sequence[GuidanceChoice]) -> list[Guidance]:

@@ -10,7 +10,8 @@ import typer
 from matassay.core import SCHEMA_VERSION, select_tasks
 
 from ._console import Format, claim_stdout, counted, say, stderr_console
-from ._needs import check_worlds
+from ._needs import check_worlds, usable
+from ._sandbox import verify_sandbox
 
 if TYPE_CHECKING:
     from matassay.verify import CheckRow
@@ -23,11 +24,19 @@ def verify(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds 0 to N-1.")] = 3,
     max_parallel: Annotated[int, typer.Option(min=1, metavar="N", help="Episodes at a time.")] = 2,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox", help="Attack the sandbox of workspaces from inside instead, and print a table.")
+    ] = False,
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="With --sandbox: bubblewrap, sandlock or none.")
+    ] = "auto",
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:
     """Check that tasks are valid; exits with 1 if one is not."""
     with claim_stdout() as out:
-        tasks = select_tasks(prefix or [])
+        if sandbox:
+            raise typer.Exit(0 if verify_sandbox(out, kind, format) else 1)
+        tasks, _ = usable(select_tasks(prefix or []))
         from matassay.verify import CHECKS, select_checks
         from matassay.verify import verify as check_tasks
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._evidence import Evidence
@@ -163,6 +164,8 @@ class Task:
     """Names of the hidden quantities in ``Scenario.truth``; a task without any is an error."""
     grader_package: str
     """Package whose modules judge the task, for the checksum in every result."""
+    grader_files: tuple[Path, ...] = ()
+    """Files that judge this task alone, for the same checksum: its data and its reference."""
     needs_gui: str = ""
     """Why the answer shows only on the screen or in the program's own saved state; for a task with a screen."""
     interface: Interface = Interface.SCREEN

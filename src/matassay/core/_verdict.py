@@ -74,11 +74,11 @@ def grade(task: Task, evidence: Evidence, goal: Goal) -> Verdict:
 def grader_checksum(task: Task) -> str:
     """First 16 hex digits of a SHA-256 over the code that grades the task.
 
-    Covers the task's ``grader_package`` (criteria, and the physics that they judge by), the ``grading`` package and
-    this module; kept in every result so that two results are known to have been judged alike.
+    Covers the task's ``grader_package`` (criteria, and the physics that they judge by) and ``grader_files``, the
+    ``grading`` package and this module; kept in every result so that two results are known to have been judged alike.
     """
     digest = hashlib.sha256()
-    for file in (*_package_files(task.grader_package), *_common_files()):
+    for file in (*_package_files(task.grader_package), *task.grader_files, *_common_files()):
         digest.update(file.name.encode() + b"\0" + _read(file) + b"\0")
     return digest.hexdigest()[:16]
 

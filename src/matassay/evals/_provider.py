@@ -20,7 +20,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 
 from matassay.agents import AGENTS, attempt_named, describe, public
-from matassay.core import MatAssayError, Policy
+from matassay.core import Interface, MatAssayError, Policy
 
 from ._agent import AgentFailure
 from ._record import Live, current
@@ -80,7 +80,7 @@ class ReferenceModel(ModelAPI):
             action = None
         except Exception as error:
             raise AgentFailure(describe(error)) from error
-        return self._output(action, len(input))
+        return self._output(live.episode.task.interface, action, len(input))
 
     def _policy(self, live: Live) -> Policy:
         task, scenario = live.episode.task, live.episode.scenario
@@ -88,9 +88,12 @@ class ReferenceModel(ModelAPI):
             return attempt_named(task, self.attempt).policy(public(scenario))
         return AGENTS[self.model_name](task, scenario, scenario.seed)
 
-    def _output(self, action: dict[str, Any] | None, turn: int) -> ModelOutput:
+    def _output(self, interface: Interface, action: dict[str, Any] | None, turn: int) -> ModelOutput:
         calls = None
-        if action is not None:
+        if action is not None and interface is Interface.WORKSPACE:
+            code = {name: value for name, value in action.items() if name != "action"}
+            calls = [ToolCall(id=f"call{turn}", function="python", arguments=code)]
+        elif action is not None:
             # As a batch of one: only there an action can have a path.
             calls = [ToolCall(id=f"call{turn}", function="computer", arguments={"actions": [action]})]
         message = ChatMessageAssistant(

@@ -9,6 +9,7 @@ import zlib
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+import anyio
 from inspect_ai.util import StoreModel, store_as
 from pydantic import Field
 
@@ -16,6 +17,7 @@ from matassay.core import (
     EnvironmentFailure,
     Episode,
     Evidence,
+    Interface,
     MatAssayError,
     Observation,
     Outcome,
@@ -138,6 +140,22 @@ def register(key: str, live: Live) -> None:
 def release(key: str) -> Live | None:
     """Take a live episode out; None if there is none."""
     return _live.pop(key, None)
+
+
+async def conclude(key: str, record: Record) -> None:
+    """Fix what the agent left where that is possible only now: a workspace is killed, then read.
+
+    Whatever goes wrong here is the environment's, also for an episode that had come to its end.
+    """
+    live = _live.get(key)
+    if live is None or live.episode.task.interface is not Interface.WORKSPACE or not record.evidence:
+        return
+    try:
+        with anyio.CancelScope(shield=True):
+            await live.episode.conclude()
+            keep(live.episode, record)
+    except Exception as error:  # noqa: BLE001 - of the world's, whatever it is
+        record.outcome, record.error = str(Outcome.ENVIRONMENT_ERROR), f"{type(error).__name__}: {error}"[:500]
 
 
 def current() -> tuple[Live, Record]:

@@ -19,13 +19,13 @@ from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLogInfo
 from inspect_ai.model import Model, get_model
 
-from matassay.agents import AGENTS
-from matassay.core import EpisodeResult, Guidance, MatAssayError, Outcome, Task, UnreadableLog
+from matassay.agents import AGENTS, GUI, LOOPS, TOOLS, loop_for
+from matassay.core import EpisodeResult, Guidance, Interface, MatAssayError, Outcome, Task, UnreadableLog
 
 from . import _registry  # noqa: F401 - so that the provider and the hooks are known even without an installed entry point
 from ._progress import listening
 from ._provider import PROVIDER
-from ._task import GUI, build_task, digest, samples, settings_from
+from ._task import build_task, digest, samples, settings_from
 from .results import LogDir, Row, comparable, read_headers, read_log_dir
 
 #: Called with the number of episodes finished, the number of all, and the newest result.
@@ -45,7 +45,7 @@ def run(
     tasks: Sequence[Task],
     *,
     log_dir: str | Path,
-    agent: str = GUI,
+    agent: str | None = None,
     model: str | None = None,
     guidances: Sequence[Guidance] = (Guidance.FULL,),
     seeds: Sequence[int] = (0,),
@@ -73,10 +73,11 @@ def run(
         What to run, with every guidance that a task has of ``guidances`` and every seed of ``seeds``.
     log_dir : str or Path
         Folder of logs.
-    agent : str
-        ``reference``, ``null``, ``random`` (see `matassay.agents.AGENTS`), or ``gui`` for a model.
+    agent : str, optional
+        ``reference``, ``null``, ``random`` (see `matassay.agents.AGENTS`), or for a model the loop in which it acts
+        (see `LOOPS`); by default the usual loop for the tasks.
     model : str, optional
-        The engine's name of the model, e.g. ``anthropic/claude-opus-5-5``; needed for ``gui``, else not allowed.
+        The engine's name of the model, e.g. ``anthropic/claude-opus-5-5``; not allowed for a scripted agent.
     guidances : sequence of Guidance
         Which instructions.
     seeds : sequence of int
@@ -114,8 +115,12 @@ def run(
     dataset = samples(tasks, guidances, seeds)
     if not dataset:
         raise MatAssayError("no episode is selected")
+    who = agent if agent is not None and agent in AGENTS else loop_for(tasks, agent)
+    # A scripted agent acts through whatever the task has; what a log says of the loop follows from the tasks.
+    by_code = all(t.interface is Interface.WORKSPACE for t in tasks)
+    loop = who if who in LOOPS else TOOLS if by_code else GUI
     wanted = [str(s.id) for s in dataset]
-    engine_model = _model(agent, model, dict(model_args or {}), model_base_url)
+    engine_model = _model(who, model, dict(model_args or {}), model_base_url)
     limits: dict[str, Any] = {
         "step_limit": step_limit,
         "time_limit": time_limit,
@@ -123,7 +128,7 @@ def run(
         "cost_limit": cost_limit,
         "internal_tools": internal_tools,
     }
-    settings = comparable(str(engine_model), engine_model.model_args, settings_from(**limits))
+    settings = comparable(str(engine_model), engine_model.model_args, settings_from(**limits, agent=loop))
     folder = read_log_dir(log_dir) if Path(log_dir).exists() else LogDir()
     known = [r for r in folder.rows if r.settings == settings and _is_current(r, dataset)]
     ended = {r.result.sample_id for r in known if r.result.outcome is not Outcome.ENVIRONMENT_ERROR}
@@ -145,8 +150,8 @@ def run(
         budget = {t.id: t.step_limit for t in tasks}
         # longest first: a workflow that starts last would run on alone
         left.sort(key=lambda s: -budget[(s.metadata or {})["task"]])
-        task = build_task(left, name=name, **limits)
-        with listening(report), quiet(), only_readable_logs(log_dir), providers_left_out(agent in AGENTS):
+        task = build_task(left, agent=loop, name=name, **limits)
+        with listening(report), quiet(), only_readable_logs(log_dir), providers_left_out(who in AGENTS):
             eval_set(
                 task,
                 log_dir=str(log_dir),
@@ -162,7 +167,7 @@ def run(
                 ctl_server=False,
                 log_buffer=1,
                 log_images=True,
-                log_realtime=agent == GUI,
+                log_realtime=who in LOOPS,
             )
     rows = {r.result.sample_id: r.result for r in read_log_dir(log_dir).rows if r.settings == settings}
     results = [rows[id] for id in wanted if id in rows]
@@ -258,12 +263,10 @@ def _model(agent: str, model: str | None, args: dict[str, Any], base_url: str | 
         if model is not None:
             raise MatAssayError(f"agent {agent!r} is scripted and takes no model, got {model!r}")
         model = f"{PROVIDER}/{agent}"
-    elif agent != GUI:
-        raise MatAssayError(f"unknown agent {agent!r}; known: {', '.join((*AGENTS, GUI))}")
     elif model is None:
-        raise MatAssayError(f"agent {GUI!r} needs a model, e.g. anthropic/claude-opus-5-5")
+        raise MatAssayError(f"agent {agent!r} needs a model, e.g. anthropic/claude-opus-5-5")
     try:
-        with quiet(collect=agent == GUI):
+        with quiet(collect=agent in LOOPS):
             return get_model(model, base_url=base_url, **args)
     except Exception as error:
         raise MatAssayError(f"model {model!r} cannot be used: {_plain(error)}") from error

@@ -22,7 +22,7 @@ from matassay.core import (
     plain_json,
 )
 
-from ._record import Record
+from ._record import Record, conclude
 
 #: Name of the score in a sample.
 VERDICT: Final = "verdict"
@@ -33,7 +33,9 @@ def verdict() -> Scorer:
     """Grade what the agent left: ``score``, ``success`` and ``steps``; all NaN if that cannot be graded."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        return score_of(state.store_as(Record), state.metadata)
+        record = state.store_as(Record)
+        await conclude(state.uuid, record)
+        return score_of(record, state.metadata)
 
     return score
 

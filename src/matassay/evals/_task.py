@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from inspect_ai import Task as InspectTask
 from inspect_ai import task as inspect_task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
 
-from matassay.core import Guidance, MatAssayError, Span, Task, grader_checksum, select_tasks, split_digest
+from matassay.agents import GUI, LOOPS
+from matassay.core import Guidance, Interface, MatAssayError, Span, Task, grader_checksum, select_tasks, split_digest
+from matassay.worlds.workspace import chosen_backend
 
-from ._agent import close_episode, gui, open_episode
+from ._agent import close_episode, open_episode
+from ._loops import acting
 from ._scorer import verdict
 from ._tool import KEEP_SCREENSHOTS
-
-#: Name of the loop in which a model acts; scripted agents are models of the provider ``reference``.
-GUI: Final = "gui"
 
 
 def sample_id(task: Task, guidance: Guidance, seed: int) -> str:
@@ -82,7 +82,7 @@ def build_task(
     dataset : sequence of Sample
         What `samples` gave.
     agent : str
-        How the model acts; ``gui`` is the one way so far.
+        How the model acts, see `LOOPS`; scripted agents are models of the provider ``reference``.
     name : str, optional
         Name in logs.
     step_limit : int, optional
@@ -96,15 +96,15 @@ def build_task(
     internal_tools : bool, optional
         False: the model gets the tool as a plain function even if its provider has native computer use.
     """
-    if agent != GUI:
-        raise MatAssayError(f"unknown agent {agent!r}: a model acts through {GUI!r}")
+    if agent not in LOOPS:
+        raise MatAssayError(f"unknown agent {agent!r}: a model acts through one of {', '.join(LOOPS)}")
     if not dataset:
         raise MatAssayError("no episode is selected")
     return InspectTask(
         dataset=list(dataset),
         name=name,
         setup=open_episode(step_limit),
-        solver=gui(),
+        solver=acting(agent),
         cleanup=close_episode,
         scorer=verdict(),
         config=GenerateConfig(internal_tools=internal_tools),
@@ -115,7 +115,7 @@ def build_task(
         fail_on_error=False,
         metadata={
             "agent": agent,
-            "settings": settings_from(step_limit, time_limit, token_limit, cost_limit, internal_tools),
+            "settings": settings_from(step_limit, time_limit, token_limit, cost_limit, internal_tools, agent),
         },
     )
 
@@ -126,8 +126,20 @@ def settings_from(
     token_limit: int | None,
     cost_limit: float | None,
     internal_tools: bool | None,
+    agent: str = GUI,
 ) -> dict[str, Any]:
-    """What a result depends on besides task, agent and model; kept in every log."""
+    """What a result depends on besides task and model; kept in every log."""
+    # Of screens, whose logs are older: their settings stay as they were, so that runs can be gone on with.
+    if LOOPS[agent] is not Interface.SCREEN:
+        return {
+            "step_limit": step_limit,
+            "time_limit": time_limit,
+            "token_limit": token_limit,
+            "cost_limit": cost_limit,
+            "loop": agent,
+            "sandbox": chosen_backend(),
+            **split_settings(),
+        }
     return {
         "step_limit": step_limit,
         "time_limit": time_limit,

@@ -12,6 +12,7 @@ from matassay.core import Artefact, Evidence, GraderFailure, Verdict, grade, gra
 from ._case import Case
 from ._finding import Finding
 from ._hostile import hostile_files
+from ._solvable import held
 
 INSIDE, OUTSIDE = (0.0, 0.5, 0.9), (1.1, 2.0)
 
@@ -74,7 +75,7 @@ async def tolerances_are_sharp(case: Case) -> AsyncIterator[Finding]:
         for k in (*INSIDE, *OUTSIDE):
             for sign in (1, -1):
                 displaced = tolerance.displaced(trial.evidence, case.goal, sign * k)
-                if bool(criterion.check(displaced, case.goal)) is not (k in INSIDE):
+                if held(criterion, displaced, case.goal) is not (k in INSIDE):
                     wrong.append(f"{'fails' if k in INSIDE else 'passes'} at {sign * k:g}")
         reason = bool(re.search(r"\w+ \w+", tolerance.reason))
         what = f"{criterion.name} within {tolerance.value:g} {tolerance.unit}".rstrip()

@@ -192,6 +192,10 @@ async def _leaves(page: PinnedPage, script: str) -> bool:
 
 async def canary_is_there(case: Case) -> AsyncIterator[Finding]:
     """C8."""
+    if case.task.grader_files:
+        without = [f.name for f in case.task.grader_files[:1] if CANARY not in f.read_text("utf-8")]
+        yield Finding(not without, f"{', '.join(without)} has no canary" if without else "the canary is there")
+        return
     spec = find_spec(case.task.grader_package)
     origin = Path(spec.origin) if spec and spec.origin else Path()
     file = origin.with_name("tasks.py") if origin.name == "__init__.py" else origin

@@ -41,7 +41,7 @@ async def run_check(check: Check, case: Case) -> list[CheckRow]:
     """
     rows = []
     try:
-        rows = [CheckRow(case.task.id, check.id, case.seed, *finding) async for finding in check.run(case)]
+        rows = [CheckRow(case.task.id, check.id, case.seed, *finding) async for finding in check.look(case)]
     except EnvironmentFailure:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a task's own code raises is a finding about it
@@ -89,7 +89,7 @@ async def verify(
         async with places:
             case, rows = Case(task, seed, trials), []
             for check in chosen:
-                if check.every_seed or seed == numbers[0]:
+                if check.applies(task) and (check.every_seed or seed == numbers[0]):
                     found = await run_check(check, case)
                     rows += found
                     for row in found if progress else ():

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from matassay.agents import AGENTS
-from matassay.core import Attempt, Guidance, Outcome, Span
+from matassay.core import Attempt, Criterion, Evidence, Goal, Guidance, Interface, Judgement, Outcome, Span
 
 from ._blind import blind
 from ._case import Case
@@ -18,6 +18,7 @@ from ._trials import Trial
 #: Step budget of every single task; a workflow has 10 to 15 times the steps of its reference, and at least 60.
 SINGLE_STEPS, LEAST_WORKFLOW_STEPS = 50, 60
 LEAST_NEAR_MISSES = 3
+WORKSPACE_FACTOR = 5
 
 
 async def reference_succeeds(case: Case) -> AsyncIterator[Finding]:
@@ -25,7 +26,11 @@ async def reference_succeeds(case: Case) -> AsyncIterator[Finding]:
     trial = await case.reference()
     yield Finding(bool(trial.success) and trial.outcome is Outcome.SCORED, f"reference: {trial.told}")
     limit = case.task.step_limit
-    if case.task.span is Span.SINGLE:
+    if case.task.interface is Interface.WORKSPACE:
+        # An agent that writes code explores, tries and mends: a fair budget is far beyond the cells of a solution.
+        least = WORKSPACE_FACTOR * trial.steps
+        yield Finding(limit >= least, f"step budget of {limit}; at least {least} by the reference's cells")
+    elif case.task.span is Span.SINGLE:
         yield Finding(limit == SINGLE_STEPS, f"step budget of {limit}; a single task has {SINGLE_STEPS}")
     else:
         least, most = (max(LEAST_WORKFLOW_STEPS, n * trial.steps) for n in (10, 15))
@@ -37,11 +42,19 @@ async def nothing_holds_by_itself(case: Case) -> AsyncIterator[Finding]:
     trial = await case.trial("null", AGENTS["null"])
     yield Finding(trial.success is False, f"an agent that stops at once: {trial.told}")
     for criterion in case.task.criteria:
-        holds = bool(criterion.check(trial.start, case.goal))
+        holds = held(criterion, trial.start, case.goal)
+        if criterion.diagnosis:
+            continue
         if criterion.holds_at_start:
             yield Finding(holds, f"guard {criterion.name} {'holds' if holds else 'does not hold'} at the start")
         else:
             yield Finding(not holds, f"goal {criterion.name} {'holds already' if holds else 'is open'} at the start")
+
+
+def held(criterion: Criterion, evidence: Evidence, goal: Goal) -> bool:
+    """Whether a criterion holds."""
+    found = criterion.check(evidence, goal)
+    return found.holds if isinstance(found, Judgement) else bool(found)
 
 
 async def chance_fails(case: Case) -> AsyncIterator[Finding]:

@@ -86,7 +86,7 @@ def test_run_json(shell):
     ran = shell("run", "toy/lamp/s01", "--agent", "reference", "--seeds", "2", "--format", "json", "--log-dir", "d")
     assert ran.code == 0
     found = ran.json()
-    assert list(found) == ["schema_version", "agent", "model", "log_dir", "tasks", "summary"]
+    assert list(found) == ["schema_version", "agent", "model", "log_dir", "tasks", "summary", "skipped"]
     assert (found["schema_version"], found["agent"], found["model"], found["log_dir"]) == (1, "reference", None, "d")
     assert found["summary"] == {"attempted": 2, "scored": 2, "success_rate": 1.0, "mean_score": 1.0, "mean_steps": 4.0}
     first, second = found["tasks"]

