@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,9 @@ from matassay.kit.serve import load_instruments
 from matassay.worlds.browser import INSTRUMENTS, close_shared, find_browser
 
 from . import measure
+from .goals import OWN_MEASUREMENTS, TOGETHER, goals_of
 
-#: Name, how to find the value in an instrument's results, the goal, whether more is better. On two idle cores.
-GOALS: tuple[tuple[str, Callable[[dict[str, Any]], Any], float, bool], ...] = (
-    ("step, median, ms", lambda r: r["step_latency_ms"]["step"]["median"], 90.0, False),
-    ("page load, median, ms", lambda r: r["page_load_ms"]["load"]["median"], 300.0, False),
-    ("headless, steps/s", lambda r: r["headless_steps_per_s"], 1000.0, True),
-    ("memory of a further episode, MiB", lambda r: r["memory_per_episode_mib"], 80.0, False),
-    ("all tasks by reference, s", lambda r: r["reference_suite"]["seconds"], 20.0, False),
-)
+NOT_ASKED_FOR = {"seconds": None, "reason": "not asked for"}
 
 
 async def in_browser(name: str, instruments: str, size: int) -> dict[str, Any]:
@@ -48,17 +42,19 @@ def run(name: str, instruments: str, size: int, suite: bool) -> dict[str, Any]:
     results = asyncio.run(in_browser(name, instruments, size))
     close_shared()  # what follows must not share the machine with a browser
     results["headless_steps_per_s"] = measure.headless(name, instruments, 50 * size)
-    skipped = {"seconds": None, "reason": "not asked for"}
-    results["reference_suite"] = measure.reference_suite(f"instruments/{name}") if suite else skipped
-    results["goals"] = [
-        {"name": what, "value": value(results), "goal": goal, "met": _met(value(results), goal, more)}
-        for what, value, goal, more in GOALS
-    ]
+    results |= {key: own() for key, own in OWN_MEASUREMENTS.get(name, {}).items()}
+    results["reference_suite"] = measure.reference_suite(f"instruments/{name}") if suite else dict(NOT_ASKED_FOR)
+    results["goals"] = [goal.judged(results) for goal in goals_of(name)]
     return results
 
 
-def _met(value: float | None, goal: float, more: bool) -> bool | None:
-    return None if value is None else (value >= goal if more else value <= goal)
+def together(suite: bool) -> dict[str, Any]:
+    """All instruments in one run."""
+    results: dict[str, Any] = {
+        "reference_suite": measure.reference_suite("instruments") if suite else dict(NOT_ASKED_FOR)
+    }
+    results["goals"] = [TOGETHER.judged(results)]
+    return results
 
 
 def machine() -> dict[str, Any]:
@@ -79,15 +75,23 @@ def table(report: dict[str, Any]) -> Table:
     for heading in ("instrument", "what", "value", "goal", ""):
         out.add_column(heading)
     for name, results in report["instruments"].items():
-        for goal in results["goals"]:
-            verdict = {True: "[green]met", False: "[red]missed", None: "[yellow]not measured"}[goal["met"]]
-            out.add_row(name, goal["name"], str(goal["value"]), str(goal["goal"]), verdict)
+        _add_goals(out, name, results["goals"])
         latency = results["step_latency_ms"]
         parts = ", ".join(f"{k} {latency[k]['median']} ({latency[k]['p95']})" for k in latency)
         out.add_row(name, "median (p95), ms", parts, "", "")
         side = ", ".join(f"{n}: {rate}" for n, rate in results["steps_per_s"].items())
         out.add_row(name, "steps/s by parallel episodes", side, "", "")
+    _add_goals(out, "all", report["together"]["goals"])
     return out
+
+
+def _add_goals(out: Table, name: str, goals: Sequence[Mapping[str, Any]]) -> None:
+    for goal in goals:
+        value, bound = ("-" if goal[key] is None else str(goal[key]) for key in ("value", "goal"))
+        none = "" if goal["goal"] is None else "[yellow]not measured"
+        out.add_row(
+            name, goal["name"], value, bound, {True: "[green]met", False: "[red]missed", None: none}[goal["met"]]
+        )
 
 
 def main() -> None:
@@ -102,9 +106,11 @@ def main() -> None:
     known = load_instruments(args.instruments)
     if unknown := sorted(set(args.instrument) - set(known)):
         parser.error(f"no such instrument: {', '.join(unknown)}; there are {', '.join(sorted(known))}")
-    report: dict[str, Any] = {"schema_version": 1, "machine": machine(), "instruments": {}}
+    report: dict[str, Any] = {"schema_version": 2, "machine": machine(), "instruments": {}}
     for name in args.instrument or sorted(known):
         report["instruments"][name] = run(name, args.instruments, args.size, not args.no_suite)
+    everything = not args.instrument and args.instruments == INSTRUMENTS
+    report["together"] = together(everything and not args.no_suite)
     text = json.dumps(report, indent=2)
     if args.output:
         args.output.parent.mkdir(parents=True, exist_ok=True)
