@@ -13,11 +13,9 @@ from matassay.grading.decks._units import BOHR
 
 from ._cards import element
 
+# `forces` and `stress` are left out: pw.x writes what was asked for, before it switches them on for relaxations.
 _SCALARS = (
     # (path below <input>, variable, type, factor to the variable's unit: Hartree to Rydberg where it is an energy)
-    ("control_variables/tstress", "tstress", "bool", 1),
-    ("control_variables/stress", "tstress", "bool", 1),
-    ("control_variables/forces", "tprnfor", "bool", 1),
     ("control_variables/nstep", "nstep", "int", 1),
     ("control_variables/etot_conv_thr", "etot_conv_thr", "real", 2),
     ("control_variables/forc_conv_thr", "forc_conv_thr", "real", 2),

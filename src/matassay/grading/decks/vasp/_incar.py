@@ -104,7 +104,8 @@ class _Scanner:
 
     def open_brace(self, at: int, line: int) -> tuple[int, int]:
         """After an equals sign a brace quotes, after a bare word it opens a group of tags."""
-        before = "".join(self.parts).strip()
+        # The last parts suffice, and looking at all of them again and again would take forever on a line of braces.
+        before = "".join(self.parts[-4:]).strip()
         if self.has_equals and before.endswith("="):
             depth, end = 1, at
             for match in re.compile(r"[{}]").finditer(self.text, at):
@@ -117,7 +118,7 @@ class _Scanner:
             self.parts.append(self.text[at:end])
             self.quoted = True
             return end + 1, line + self.text.count("\n", at, end)
-        if not self.has_equals and _TAG.match(before) and len(self.groups) < 8:
+        if not self.has_equals and len(self.parts) <= 4 and _TAG.match(before) and len(self.groups) < 8:
             self.groups.append(before.upper())
             self.start(line)
         return at, line

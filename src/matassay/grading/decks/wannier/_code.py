@@ -314,7 +314,7 @@ def reason(collected: Mapping[str, Any]) -> str | None:
 def _ask_code(collected: Mapping[str, Any], file: str, builder: Builder) -> None:
     files = collected.get("files") or {}
     output = files.get("deck.wout")
-    if not output or collected.get("exit_code") in (126, 127):
+    if not (output or files.get("deck.werr")) or collected.get("exit_code") in (126, 127):
         return
     why = reason(collected)
     builder.problems = [Problem(p.file, p.line, p.text, p.failure, refuses=False) for p in builder.problems]
@@ -322,6 +322,7 @@ def _ask_code(collected: Mapping[str, Any], file: str, builder: Builder) -> None
         builder.problems.insert(0, Problem(file, None, why))
         return
     for label, keyword, kind in _OUTPUT:
+        assert output is not None  # it is written before anything can go wrong without a .werr file
         match = re.search(rf"\|\s+{re.escape(label)}\s+:\s+(\S+)", output)
         if match is None:
             continue
