@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["BOHR", "RYDBERG", "Settings", "deck", "read_forces", "run"]
+__all__ = ["BOHR", "RYDBERG", "Settings", "deck", "read_forces", "run", "without_times"]
 
 BOHR = 0.529177210903
 """1 bohr in A (CODATA 2018)."""
@@ -93,6 +93,13 @@ def run(text: str, folder: Path, program: str = "pw.x") -> str:
     if "JOB DONE" not in done.stdout:
         raise RuntimeError(f"{program} stopped early: {done.stdout[-1000:]}{done.stderr[-1000:]}")
     return done.stdout
+
+
+def without_times(log: str) -> str:
+    """Return a text output without its date and its timings, which would differ in every run."""
+    report = log.index("     init_run") if "     init_run" in log else len(log)
+    kept = [line for line in log[:report].splitlines() if not re.search(r"total cpu time|dynamical RAM", line)]
+    return re.sub(r" starts on .*", "", "\n".join(kept).rstrip()) + "\n"
 
 
 _FORCE = re.compile(r"atom\s+(\d+) type\s+\d+\s+force =\s+(\S+)\s+(\S+)\s+(\S+)")
