@@ -7,7 +7,7 @@ PYTEST_ARGS ?= -n $(JOBS) --dist worksteal
 UPGRADE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format docs bench lock clean
+.PHONY: help setup research setup-research run test lint format docs bench lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -15,10 +15,15 @@ help: ## show this list
 setup: ## install what is missing: system packages, browser, .venv (done by the others as well)
 	@scripts/setup
 
+research: setup-research ## install what the research suite needs: sandbox, codes, their environment
+
+setup-research:
+	@scripts/setup --research
+
 run: setup ## watch the reference agent operate the diffractometer, and get its report
 	@$(BIN)/matassay run instruments/xrd --agent reference --log-dir $(LOGS)
 
-test: setup ## run all tests
+test: setup-research ## run all tests
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: setup ## check style, types and layers
@@ -46,5 +51,5 @@ lock: setup ## write requirements.lock anew after a change of dependencies in py
 		--no-emit-index-url --no-annotate --custom-compile-command "make lock" -q $(UPGRADE) -o requirements.lock
 
 clean: ## remove what was built, the environment included; logs stay
-	rm -rf .venv .setup.lock build dist docs/_build docs/reference/generated
+	rm -rf .venv .workspace .setup.lock build dist docs/_build docs/reference/generated
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

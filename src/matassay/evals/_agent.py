@@ -22,13 +22,15 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolCall
-from inspect_ai.util import LimitExceededError, store_as
+from inspect_ai.util import LimitExceededError, sandbox, store_as
 
 from matassay.agents import describe
 from matassay.core import SCREEN, Episode, Guidance, MatAssayError, Outcome, find_task
+from matassay.worlds.workspace import WorkspaceWorld
 
 from ._clean import clean_answers
 from ._record import Live, Record, current, keep, register, release
+from ._sandbox import WorkspaceSandbox
 from ._tool import computer, operate, screenshot
 
 SYSTEM: Final = """\
@@ -84,6 +86,9 @@ async def begin(state: TaskState, make: Callable[[], Episode]) -> Live:
         record.key, record.goal = state.uuid, json.dumps(dict(episode.scenario.goal), allow_nan=False)
         live = Live(episode)
         register(state.uuid, live)
+        if isinstance(episode.world, WorkspaceWorld):
+            # The engine has made the sandbox, so that its own tools and command-line agents act in the same one.
+            episode.world.attach(sandbox().as_type(WorkspaceSandbox).workspace)
         await episode.start()
         keep(episode, record)
         await live.look()

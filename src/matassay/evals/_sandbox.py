@@ -70,6 +70,10 @@ class WorkspaceConfig(BaseModel, frozen=True):
     processes: int | None = None
     """Processes at the same time; likewise."""
 
+    def __hash__(self) -> int:
+        """The engine keeps configurations in sets."""
+        return hash(self.model_dump_json())
+
     def open(self) -> Workspace:
         """A sandbox that is still to be started."""
         inputs: dict[str, Any] = {name: text.encode() for name, text in self.files.items()}

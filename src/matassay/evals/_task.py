@@ -11,6 +11,7 @@ from inspect_ai import Task as InspectTask
 from inspect_ai import task as inspect_task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
+from inspect_ai.util import SandboxEnvironmentSpec
 
 from matassay.agents import GUI, LOOPS
 from matassay.core import Guidance, Interface, MatAssayError, Span, Task, grader_checksum, select_tasks, split_digest
@@ -18,6 +19,8 @@ from matassay.worlds.workspace import chosen_backend
 
 from ._agent import close_episode, open_episode
 from ._loops import acting
+from ._sandbox import PROVIDER as SANDBOX
+from ._sandbox import WorkspaceConfig
 from ._scorer import verdict
 from ._tool import KEEP_SCREENSHOTS
 
@@ -55,7 +58,15 @@ def sample(task: Task, guidance: Guidance, seed: int) -> Sample:
             "grader_checksum": grader_checksum(task),
             "goal": dict(scenario.goal),
         },
+        sandbox=sandbox_of(task, seed),
     )
+
+
+def sandbox_of(task: Task, seed: int) -> SandboxEnvironmentSpec | None:
+    """The sandbox that the engine makes for an episode; None for a task with a screen."""
+    if task.interface is not Interface.WORKSPACE:
+        return None
+    return SandboxEnvironmentSpec(SANDBOX, WorkspaceConfig(task=task.id, seed=seed, backend=chosen_backend()))
 
 
 def samples(tasks: Iterable[Task], guidances: Iterable[Guidance], seeds: Iterable[int]) -> list[Sample]:

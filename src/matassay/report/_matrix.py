@@ -125,7 +125,7 @@ def runs_plot(summary: Summary, name: str) -> str:
     def draw() -> Figure:
         from matplotlib.patches import Rectangle
 
-        figure, axes = _figure(1.1 + 0.2 * len(lines))
+        figure, axes = _figure(2.7 + 0.2 * len(lines))  # the names of tasks stand upright below
         for e in summary.episodes:
             line = summary.subjects.index(subject_of(e)), ORDER.index(condition(e)) if condition(e) else -1, e.seed
             if line not in lines:

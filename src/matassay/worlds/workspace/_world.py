@@ -91,6 +91,7 @@ class WorkspaceWorld:
         self.backend = backend or chosen_backend()
         self._outputs, self._seed, self._probes = tuple(outputs), seed, probes
         self._workspace: Workspace | None = None
+        self._own = True
         self._kernel: Kernel | None = None
         self._shown = Observation()
         self._cells = 0
@@ -99,8 +100,8 @@ class WorkspaceWorld:
         self._left: Evidence | None = None
 
     def attach(self, workspace: Workspace) -> None:
-        """Use a sandbox that somebody else has made and will close, in place of one of our own; before `start`."""
-        self._workspace = workspace
+        """Use a sandbox that somebody else has started and will close, in place of one of our own; before `start`."""
+        self._workspace, self._own = workspace, False
 
     @property
     def workspace(self) -> Workspace:
@@ -121,7 +122,7 @@ class WorkspaceWorld:
             self._workspace = open_workspace(
                 inputs=self.inputs, manuals=self.manuals, limits=self.limits, backend=self.backend
             )
-        await self._workspace.start()
+            await self._workspace.start()
 
     def parse(self, raw: Mapping[str, Any]) -> RunCode:
         """Check ``{"action": "run_code", "code": str, "timeout": s}``.
@@ -236,7 +237,7 @@ class WorkspaceWorld:
         """Remove the sandbox; may be called twice and in any state."""
         if self._kernel is not None:
             await self._kernel.close()
-        if self._workspace is not None:
+        if self._workspace is not None and self._own:
             await self._workspace.close()
 
 
