@@ -9,9 +9,7 @@ from ._criteria import (
     READABLE,
     answer_criteria,
     answer_schema,
-    hidden_values,
     reference_artefacts,
-    schema_text,
     validate_spec,
 )
 from ._parse import AnswerUnreadable, parse_answer
@@ -25,9 +23,7 @@ __all__ = [
     "SpecError",
     "answer_criteria",
     "answer_schema",
-    "hidden_values",
     "parse_answer",
     "reference_artefacts",
-    "schema_text",
     "validate_spec",
 ]

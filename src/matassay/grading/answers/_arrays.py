@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ._spec import Entry, SpecError
 from ._tolerance import Allowed
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 #: Numbers of greater magnitude are refused in arrays, where sums of squares are taken.
 GREATEST: Final = 1e150
@@ -66,6 +67,14 @@ def _numbers(value: Any, shape: Sequence[int | None] | None, whole: bool = False
     if shape is not None and any(n not in (None, m) for n, m in zip(shape, sizes, strict=False)):
         raise _Bad(f"its shape is {_shape(sizes)}, expected {_shape(shape)}")
     return np.array(found).reshape(sizes)
+
+
+def _of_reference(read: Callable[..., T], *arguments: Any) -> T:
+    """What a reader makes of a reference, whose faults are the task's."""
+    try:
+        return read(*arguments)
+    except _Bad as bad:
+        raise SpecError(f"the reference: {bad}") from bad
 
 
 def _words(value: Any) -> str:
@@ -137,7 +146,7 @@ class Array:
         return inner | {"description": f"{unit_text(self.unit)}{shape} {within}{sign}"}
 
     def _reference(self, reference: Any) -> Floats:
-        found = _numbers(reference, self.shape, self.whole)
+        found = _of_reference(_numbers, reference, self.shape, self.whole)
         if not found.size:
             raise SpecError("the reference array is empty")
         return found
@@ -241,7 +250,7 @@ class Members:
             found = np.sort(_numbers(asked.value, (None,), self.of == "integer"))
         except _Bad as bad:
             return asked.refused(str(bad))
-        wanted = np.sort(_numbers(asked.reference, (None,), self.of == "integer"))
+        wanted = np.sort(_of_reference(_numbers, asked.reference, (None,), self.of == "integer"))
         if len(found) != len(wanted):
             return asked.wrong(
                 f"{len(found)} numbers, which are {'more' if len(found) > len(wanted) else 'fewer'} than there are"
@@ -277,7 +286,7 @@ class Members:
     def _displaced(self, reference: Any, k: float) -> Any:
         """The largest moved up or the smallest moved down, which changes no pairing."""
         assert self.allowed is not None
-        numbers = sorted(float(x) for x in reference)
+        numbers = sorted(_of_reference(_numbers, reference, (None,)).tolist())
         at = -1 if k >= 0 else 0
         numbers[at] += k * self.allowed.width(numbers[at])
         return numbers
@@ -401,7 +410,7 @@ class Spectrum:
 
     def _checker(self, name: str, allowed: Allowed) -> Callable[[Asked], Judgement]:
         def check(asked: Asked) -> Judgement:
-            reference = self._curve(asked.reference)
+            reference = _of_reference(self._curve, asked.reference)
             try:
                 found = self._curve(asked.value)
             except _Bad as bad:
@@ -436,7 +445,7 @@ class Spectrum:
 
     def _scaled(self, name: str, allowed: Allowed) -> Callable[[Any, float], Any]:
         def displaced(reference: Any, k: float) -> Any:
-            x, y = self._curve(reference)
+            x, y = _of_reference(self._curve, reference)
             target = 1.0 if name == "difference" else self._measure(name, x, y)
             width = allowed.width(target)
             return {self.x.name: x.tolist(), self.y.name: (y * (1 + k * width / target)).tolist()}
@@ -445,7 +454,7 @@ class Spectrum:
 
     def _shifted(self, allowed: Allowed) -> Callable[[Any, float], Any]:
         def displaced(reference: Any, k: float) -> Any:
-            x, y = self._curve(reference)
+            x, y = _of_reference(self._curve, reference)
             low, high = self.window
             x = x + k * allowed.width(0.0)
             if x[0] > low:

@@ -129,7 +129,7 @@ def validate_spec(spec: Any, where: str, reference: Mapping[str, Any] | None = N
         The right answer. If given, it must have every field and nothing else, pass its own graders, and allow a
         tolerance that is not zero everywhere.
     goal : mapping, optional
-        The task's public goal.
+        The task's public goal; without it, tables whose keys stand there are not looked at row by row.
 
     Raises
     ------
@@ -139,6 +139,7 @@ def validate_spec(spec: Any, where: str, reference: Mapping[str, Any] | None = N
     layout = read_layout(spec, where)
     try:
         told = reference is not None or all(table.told for table in tables(layout.nodes))
+        told = told and (goal is not None or not any(key.goal for t in tables(layout.nodes) for key in t.keys))
         criteria = answer_criteria(spec, lambda _: reference or {}, goal, where=where) if told else ()
     except SpecError as error:
         text = str(error)
@@ -195,21 +196,6 @@ def reference_artefacts(
             files += [file] if file is not None else []
     data = json.dumps(answer, allow_nan=False).encode()
     return (*files, Artefact.of(layout.file, data, "application/json"))
-
-
-def hidden_values(
-    spec: Mapping[str, Any], reference: Mapping[str, Any], goal: Goal | None = None, *, where: str = "answer"
-) -> dict[str, Any]:
-    """What an agent must not see: the graded values of a reference by the names of their criteria, keys left out."""
-    given = Given(goal or {}, lambda: reference)
-    return {
-        place.name(given): _wanted(reference, place, given) for place in places(read_layout(spec, where).nodes, given)
-    }
-
-
-def schema_text(schema: Mapping[str, Any]) -> str:
-    """A schema as the text of a file."""
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _holds(judgement: bool | Judgement) -> bool:
