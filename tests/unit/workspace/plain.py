@@ -10,6 +10,9 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+
+from matassay.worlds.workspace._types import Outputs
 
 
 class PlainProcess:
@@ -35,6 +38,17 @@ class PlainWorkspace:
     def __init__(self, folder: Path, python: str = sys.executable) -> None:
         self.folder, self.python = folder, python
         self.processes: list[PlainProcess] = []
+
+    label = "plain"
+    facts = MappingProxyType({"walls": "none"})
+
+    async def start(self) -> None:
+        pass
+
+    async def conclude(self) -> Outputs:
+        await self.close()
+        names = (path for path in sorted(self.folder.rglob("*")) if path.is_file())
+        return Outputs({path.relative_to(self.folder).as_posix(): path.read_bytes() for path in names})
 
     async def spawn(
         self, argv: Sequence[str], *, cwd: str = "/workspace", env: Mapping[str, str] | None = None
@@ -73,4 +87,5 @@ class PlainWorkspace:
             await made.wait()
             for transport in (*made.transports, made.process._transport):
                 transport.close()
+        self.processes.clear()
         await asyncio.sleep(0)
