@@ -1,7 +1,7 @@
 """Pages made from the registry: one per instrument, program or study, and their index.
 
-A group's own README (beside its tasks.py) and the pages in its docs/ become the second half of its page, so that adding
-a folder to a suite is all that adding its documentation takes.
+A group's own README (beside its tasks.py, or in its folder among the studies), the pages in its docs/ and those of its
+tasks become the second half of its page, so that adding a folder to a suite is all that adding its documentation takes.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ def group_page(suite: str, group: str, tasks: list[Task], folder: Path) -> str:
     lines = [f"# {suite}/{group}", "", "| task | level | category | steps | revision |", "|---|---|---|---|---|"]
     lines += [f"| `{t.name}` {t.title} | {t.level} | {t.category} | {t.step_limit} | {t.revision} |" for t in tasks]
     for task in tasks:
-        lines += ["", f"## {task.name}", "", f"{task.title}. Needs the interface because: {task.needs_gui}", ""]
+        why = f" Needs the interface because: {task.needs_gui}" if task.needs_gui else ""
+        lines += ["", f"## {task.name}", "", f"{task.title}.{why}", ""]
         lines += ["| criterion | kind | what must hold | tolerance |", "|---|---|---|---|"]
         lines += [criterion_row(c) for c in task.criteria]
     readme = readme_of(suite, group)
     if readme is not None:
-        for page in (readme, *sorted((readme.parent / "docs").glob("*.md"))):
+        for page in (readme, *sorted((readme.parent / "docs").glob("*.md")), *sorted(readme.parent.glob("*/README.md"))):
             path = Path(os.path.relpath(page, folder)).as_posix()
             lines += ["", f"```{{include}} {path}", ":heading-offset: 1", ":relative-images:", "```"]
     return "\n".join([*lines, ""])
@@ -63,7 +64,7 @@ def criterion_row(criterion: Criterion) -> str:
     """One row of the table of criteria."""
     tolerance = criterion.tolerance
     width = f"{tolerance.value:g} {tolerance.unit}: {tolerance.reason}" if tolerance else ""
-    kind = "guard" if criterion.holds_at_start else "goal"
+    kind = "diagnosis" if criterion.diagnosis else "guard" if criterion.holds_at_start else "goal"
     return f"| `{criterion.name}` | {kind} | {cell(criterion.description)} | {cell(width)} |"
 
 
@@ -77,7 +78,8 @@ def readme_of(suite: str, group: str) -> Path | None:
     spec = find_spec(f"matassay.suites.{suite}")
     if spec is None:  # a suite of another package
         return None
-    places = [Path(place) / group / "README.md" for place in spec.submodule_search_locations or ()]
+    roots = [Path(place) for place in spec.submodule_search_locations or ()]
+    places = [root / folder / group / "README.md" for root in roots for folder in ("", "studies")]
     return next((place for place in places if place.exists()), None)
 
 
