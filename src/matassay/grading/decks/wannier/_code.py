@@ -27,6 +27,12 @@ _DERIVED = (
     "k_path", "neighbours_per_k",
 )  # fmt: skip
 
+_WINDOWS = (
+    "Error: param_read: check disentanglement windows (dis_win_max < dis_win_min)",
+    "Error: param_read: check disentanglement frozen windows (dis_froz_max < dis_froz_min)",
+)
+"""Complaints that come only once there are band energies, so not from ``-pp``."""
+
 _OUTPUT = (
     # (label in the .wout file, keyword, type)
     ("Number of Wannier Functions", "num_wann", "int"),
@@ -193,9 +199,9 @@ def _keywords(win: Win, file: str, builder: Builder) -> None:
     if "dis_froz_max" in v and "dis_win_min" in v:
         builder.default("dis_froz_min", v["dis_win_min"], "default, dis_win_min", unit="eV")
     if "dis_win_min" in v and "dis_win_max" in v and v["dis_win_max"] < v["dis_win_min"]:
-        builder.complain(file, "Error: param_read: dis_win_max < dis_win_min")
+        builder.complain(file, _WINDOWS[0])
     if "dis_froz_max" in v and "dis_froz_min" in v and v["dis_froz_max"] < v["dis_froz_min"]:
-        builder.complain(file, "Error: param_read: dis_froz_max < dis_froz_min")
+        builder.complain(file, _WINDOWS[1])
 
 
 def _vectors(lines: list[str], line: int, count: int, block: str) -> Matrix:
@@ -317,7 +323,9 @@ def _ask_code(collected: Mapping[str, Any], file: str, builder: Builder) -> None
     if not (output or files.get("deck.werr")) or collected.get("exit_code") in (126, 127):
         return
     why = reason(collected)
-    builder.problems = [Problem(p.file, p.line, p.text, p.failure, refuses=False) for p in builder.problems]
+    builder.problems = [
+        Problem(p.file, p.line, p.text, p.failure, refuses=p.text in _WINDOWS) for p in builder.problems
+    ]
     if why is not None:
         builder.problems.insert(0, Problem(file, None, why))
         return

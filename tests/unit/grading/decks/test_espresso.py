@@ -1,0 +1,317 @@
+"""Quantum ESPRESSO inputs: our reader, and pw.x itself where it is installed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matassay.core import Failure
+from matassay.grading.decks import CODES, Effective
+from matassay.grading.decks.espresso import _table
+from matassay.grading.decks.espresso._lattice import lattice
+
+from .running import needs_espresso, run
+
+PW = CODES["quantum-espresso"]
+PSEUDO = Path("/usr/share/espresso/pseudo")
+A = 10.2 * 0.529177210903
+
+SILICON = """&CONTROL
+  calculation = 'scf'
+/
+&SYSTEM
+  ibrav = 2, celldm(1) = 10.2, nat = 2, ntyp = 1
+  ecutwfc = 30
+/
+&ELECTRONS
+  conv_thr = 1.0d-10
+/
+ATOMIC_SPECIES
+ Si 28.086 Si.pz-vbc.UPF
+ATOMIC_POSITIONS alat
+ Si 0.00 0.00 0.00
+ Si 0.25 0.25 0.25
+K_POINTS automatic
+ 4 4 4 0 0 0
+"""
+
+
+def read(text: str) -> Effective:
+    return PW.effective({"input": text.encode()})
+
+
+def ask(text: str, *pseudos: str) -> Effective:
+    support = {name: (PSEUDO / name).read_bytes() for name in pseudos or ("Si.pz-vbc.UPF",)}
+    files = {"input": text.encode()}
+    return PW.effective(files, run(PW.probe(files, support)))
+
+
+def values(text: str) -> dict[str, Any]:
+    found = read(text)
+    assert found.refusal is None, found.refusal
+    return dict(found.values)
+
+
+def test_values_and_defaults() -> None:
+    v = values(SILICON)
+    assert (v["ecutwfc"], v["ecutrho"], v["conv_thr"], v["mixing_beta"], v["occupations"]) == (
+        30,
+        120,
+        1e-10,
+        0.7,
+        "fixed",
+    )
+    assert (v["nspin"], v["tprnfor"], v["nstep"], v["motion"], v["spin"]) == (1, False, 1, "static", "none")
+    assert (v["k_mesh"], v["k_gamma"], v["composition"]) == ([4, 4, 4], True, {"Si": 2})
+    assert v["volume"] == pytest.approx(A**3 / 4)
+    assert v["k_spacing"] == pytest.approx([2 * np.pi * np.sqrt(3) / A / 4] * 3)
+
+
+SAME = {
+    "capitals and commas": SILICON.replace("ecutwfc = 30", "ECUTWFC=3.0D1,"),
+    "comments": SILICON.replace("  ecutwfc = 30", "! ecutwfc = 80\n  ecutwfc = 30 ! Ry"),
+    "last one counts": SILICON.replace("ecutwfc = 30", "ecutwfc = 90\n ecutwfc = 30"),
+    "angstrom": SILICON.replace("celldm(1) = 10.2", f"A = {A:.12f}"),
+    "celldm as a list": SILICON.replace("celldm(1) = 10.2", "celldm = 10.2, 2*0.0"),
+    "one line": SILICON.replace("&SYSTEM\n  ibrav = 2", "&system ibrav=2"),
+    "crystal": SILICON.replace("alat", "{crystal}").replace("K_POINTS", "k_points"),
+    "bohr": SILICON.replace("alat", "(bohr)").replace("0.25 0.25 0.25", "2.55 2.55 2.55"),
+    "free cell": SILICON.replace("ibrav = 2, celldm(1) = 10.2", "ibrav = 0").replace("alat", "crystal") + f"CELL_PARAMETERS angstrom\n{-A / 2} 0 {A / 2}\n0 {A / 2} {A / 2}\n{-A / 2} {A / 2} 0\n",
+    "cell in alat": SILICON.replace("ibrav = 2", "ibrav = 0") + "CELL_PARAMETERS {alat}\n-0.5 0 0.5\n0 0.5 0.5\n-0.5 0.5 0\n",
+    "cards in another order": SILICON.replace("K_POINTS automatic\n 4 4 4 0 0 0\n", "").replace("ATOMIC_SPECIES", "K_POINTS automatic\n 4 4 4 0 0 0\nATOMIC_SPECIES"),
+    "windows": SILICON.replace("\n", "\r\n"),
+    "listed points": SILICON.split("K_POINTS")[0] + "K_POINTS crystal\n64\n" + "\n".join(f"{i / 4} {j / 4} {k / 4} 1" for i in range(4) for j in range(4) for k in range(4)) + "\n",
+}  # fmt: skip
+# In crystal coordinates of this cell the second atom stands at (-1/4, 3/4, -1/4), which is 1/4 of each cubic axis.
+for _name in ("crystal", "free cell"):
+    SAME[_name] = SAME[_name].replace("0.25 0.25 0.25", "-0.25 0.75 -0.25")
+
+
+def signature(found: Effective) -> tuple[Any, ...]:
+    v = found.values
+    sites = sorted((v["structure"].positions @ v["structure"].lattice % A / A * 4).round(4).tolist())
+    return (
+        round(v["ecutwfc"], 9),
+        round(v["ecutrho"], 9),
+        round(v["volume"], 5),
+        v["k_mesh"],
+        v["k_offset"],
+        v["conv_thr"],
+        sites,
+    )
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_equivalent_inputs(name: str) -> None:
+    found = read(SAME[name])
+    assert found.refusal is None, found.refusal
+    assert signature(found) == signature(read(SILICON))
+
+
+@needs_espresso
+@pytest.mark.parametrize("name", ["angstrom", "cell in alat", "last one counts", "one line", "windows"])
+def test_pw_reads_equivalent_inputs_as_we_do(name: str) -> None:
+    found = ask(SAME[name])
+    assert found.refusal is None, found.refusal
+    assert found.sources["structure"] == "pw.x 6.7"
+    assert signature(found) == signature(read(SILICON))
+
+
+@needs_espresso
+@pytest.mark.parametrize("reader", [read, ask])
+def test_without_k_points_it_is_gamma_alone(reader: Any) -> None:
+    assert reader(SILICON.split("K_POINTS")[0]).values["k_mesh"] == [1, 1, 1]
+
+
+@needs_espresso
+@pytest.mark.parametrize("calculation", ["nscf", "bands", "relax", "vc-relax", "md"])
+def test_every_kind_of_calculation_can_be_asked(calculation: str) -> None:
+    text = SILICON.replace("'scf'", f"'{calculation}'").replace("ATOMIC_SPECIES", "&ions\n/\n&cell\n/\nATOMIC_SPECIES")
+    found = ask(text)
+    assert found.refusal is None, found.refusal
+    v = found.values
+    assert v["calculation"] == calculation
+    assert v["tprnfor"] is (calculation in ("relax", "vc-relax", "md"))
+    assert (v["cell_moves"], v["nstep"]) == (
+        calculation == "vc-relax",
+        50 if "relax" in calculation or calculation == "md" else 1,
+    )
+
+
+REFUSED = [
+    ("ecutwfc = 30", "ecutwfcc = 30", "bad line in namelist &system"),
+    ("ecutwfc = 30", "ecutwfc = high", "bad line in namelist &system"),
+    ("ecutwfc = 30", "", "ecutwfc"),
+    ("'scf'", "'scff'", "calculation"),
+    ("'scf'", "scf", "bad line in namelist &control"),
+    ("'scf'", "'relax'", "ions"),
+    ("ibrav = 2", "ibrav = 77", "ibrav"),
+    ("nat = 2", "nat = 3", ""),
+    (" Si 0.25", " Ge 0.25", "species"),
+    ("4 4 4 0 0 0", "4 4 4 0 0 2", ""),
+    ("conv_thr = 1.0d-10\n/", "conv_thr = 1.0d-10\n", ""),
+]
+
+
+@pytest.mark.parametrize("old, new, words", REFUSED)
+def test_refusals_without_the_program(old: str, new: str, words: str) -> None:
+    assert old in SILICON
+    refusal = read(SILICON.replace(old, new, 1)).refusal
+    assert refusal is not None
+    assert words in refusal.text
+    assert refusal.failure is Failure.SOFTWARE_USAGE
+
+
+@needs_espresso
+@pytest.mark.parametrize("old, new, words", [*REFUSED, ("Si.pz-vbc.UPF", "Si.upf", "not found")])
+def test_pw_refuses_the_same_with_its_own_reason(old: str, new: str, words: str) -> None:
+    refusal = ask(SILICON.replace(old, new, 1)).refusal
+    assert refusal is not None
+
+
+@needs_espresso
+def test_reason_is_in_the_words_of_the_program() -> None:
+    refusal = ask(SILICON.replace("ecutwfc", "ecutwfcc")).refusal
+    assert refusal is not None
+    assert refusal.text.startswith("Error in routine read_namelists (1): bad line in namelist &system")
+
+
+def test_species_carry_their_settings() -> None:
+    text = SILICON.replace(
+        "ntyp = 1",
+        "ntyp = 2, nspin = 2, lda_plus_u = .true., Hubbard_U(2) = 3.5, starting_magnetization(1) = 0.5, starting_magnetization(2) = -0.5",
+    )
+    text = (
+        text.replace(" Si 28.086 Si.pz-vbc.UPF", " Si1 28.086 Si.pz-vbc.UPF\n Si2 28.086 Si.pz-vbc.UPF")
+        .replace(" Si 0.00", " Si1 0.00")
+        .replace(" Si 0.25", " Si2 0.25")
+    )
+    v = values(text)
+    assert (v["Hubbard_U.Si2"], v["Hubbard_U.Si1"], v["pseudo.Si1"]) == (3.5, 0, "Si.pz-vbc.UPF")
+    assert v["structure"].moments == (0.5, -0.5)
+    assert v["composition"] == {"Si": 2}
+    assert values(text.replace("lda_plus_u = .true.,", ""))["Hubbard_U.Si2"] == 0, "U acts only where it is switched on"
+
+
+@pytest.mark.parametrize(
+    "word, canonical",
+    [
+        ("mv", "marzari-vanderbilt"),
+        ("cold", "marzari-vanderbilt"),
+        ("m-p", "methfessel-paxton"),
+        ("gauss", "gaussian"),
+        ("Fermi-Dirac", "fermi-dirac"),
+    ],
+)
+def test_names_of_smearing(word: str, canonical: str) -> None:
+    text = SILICON.replace("ecutwfc", f"occupations='smearing', smearing='{word}', degauss=0.01, ecutwfc")
+    assert values(text)["smearing"] == canonical
+    assert PW.canonical("smearing", word) == ("smearing", canonical)
+
+
+CELLS = {
+    1: [10, 0, 0, 0, 0, 0], 2: [10, 0, 0, 0, 0, 0], 3: [10, 0, 0, 0, 0, 0], -3: [10, 0, 0, 0, 0, 0], 4: [8, 0, 1.6, 0, 0, 0],
+    5: [9, 0, 0, 0.3, 0, 0], -5: [9, 0, 0, 0.3, 0, 0], 6: [8, 0, 1.3, 0, 0, 0], 7: [8, 0, 1.3, 0, 0, 0], 8: [8, 1.2, 1.3, 0, 0, 0],
+    9: [8, 1.2, 1.3, 0, 0, 0], -9: [8, 1.2, 1.3, 0, 0, 0], 91: [8, 1.2, 1.3, 0, 0, 0], 10: [8, 1.2, 1.3, 0, 0, 0], 11: [8, 1.2, 1.3, 0, 0, 0],
+    12: [8, 1.2, 1.3, 0.2, 0, 0], -12: [8, 1.2, 1.3, 0, 0.2, 0], 13: [8, 1.2, 1.3, 0.2, 0, 0], -13: [8, 1.2, 1.3, 0, 0.2, 0], 14: [8, 1.2, 1.3, 0.1, 0.2, 0.3],
+}  # fmt: skip
+
+
+@needs_espresso
+@pytest.mark.parametrize("ibrav", CELLS)
+def test_every_lattice_is_that_of_pw(ibrav: int) -> None:
+    celldm = CELLS[ibrav]
+    given = ", ".join(f"celldm({i}) = {c}" for i, c in enumerate(celldm, 1) if c)
+    text = SILICON.replace("ibrav = 2, celldm(1) = 10.2, nat = 2", f"ibrav = {ibrav}, {given}, nat = 1").replace(
+        " Si 0.25 0.25 0.25\n", ""
+    )
+    found = ask(text)
+    assert found.refusal is None, found.refusal
+    assert found.sources["structure"] == "pw.x 6.7"
+    assert found.values["structure"].lattice == pytest.approx(lattice(ibrav, celldm) * 0.529177210903, abs=1e-6)
+
+
+@needs_espresso
+def test_every_variable_of_the_table_is_one_of_pw() -> None:
+    """pw.x takes each variable with a value of its type; all in one run, and one that is none is refused."""
+    example = {"bool": ".false.", "int": "1", "real": "1.0", "reals": "1.0", "str": "'x'"}
+    text = SILICON.replace("'scf'", "'vc-relax'").replace("ATOMIC_SPECIES", "&ions\n/\n&cell\n/\nATOMIC_SPECIES")
+    for namelist, mark in (
+        ("control", "  calculation"),
+        ("system", "  ibrav"),
+        ("electrons", "  conv_thr"),
+        ("ions", "&ions\n"),
+        ("cell", "&cell\n"),
+    ):
+        names = [(spelling, kind) for place, spelling, kind in _table.types().values() if place == namelist]
+        lines = "".join(
+            f"  {n}{'(1,1,1)' if n in ('starting_ns_eigenvalue', 'Hubbard_V') else '(1,1)' if n == 'Hubbard_J' else '(1)' if k == 'reals' else ''} = {example[k]}\n"
+            for n, k in names
+        )
+        text = text.replace(mark, mark + lines if mark.startswith("&") else lines + mark, 1)
+    refusal = ask(text).refusal
+    assert refusal is not None, "these values make no sense together"
+    assert "bad line" not in refusal.text, refusal.text
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.permutations(["ibrav = 2", "celldm(1) = 10.2", "nat = 2", "ntyp = 1", "ecutwfc = 30", "nosym = .true."]),
+    st.lists(st.sampled_from([", ", "\n", " \n ! remark\n", ",\n", "   "]), min_size=6, max_size=6),
+    st.booleans(),
+)
+def test_order_and_layout_do_not_matter(order: list[str], between: list[str], upper: bool) -> None:
+    body = "".join(f"{o.upper() if upper else o}{b}" for o, b in zip(order, between, strict=True))
+    text = SILICON.replace("  ibrav = 2, celldm(1) = 10.2, nat = 2, ntyp = 1\n  ecutwfc = 30\n", body + "\n")
+    found = read(text)
+    assert found.refusal is None, found.refusal
+    assert signature(found) == signature(read(SILICON))
+    assert found.values["nosym"] is True
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\0",
+        b"&control " + b"a=1," * 300_000,
+        b"&control " * 100_000,
+        b"K_POINTS automatic\n" * 10_000,
+        b"&system nat=999999999, ntyp=1 /\n",
+        b"'" * 500_000,
+        b"&system celldm(999999999)=1 /",
+        b"&system celldm=99999999*1 /",
+    ],
+    ids=lambda d: repr(d[:20]),
+)
+def test_hostile_files_end_soon(data: bytes) -> None:
+    start = time.perf_counter()
+    PW.effective({"input": data})
+    assert PW.effective({"input": data}).refusal is not None
+    assert time.perf_counter() - start < 10
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=100), st.integers(0, len(SILICON)))
+def test_no_bytes_make_it_crash(data: bytes, at: int) -> None:
+    PW.effective({"input": SILICON.encode()[:at] + data + SILICON.encode()[at:]})
+
+
+def test_missing_file_is_a_matter_of_format() -> None:
+    refusal = PW.effective({}).refusal
+    assert refusal is not None
+    assert refusal.failure is Failure.FORMAT
+    assert PW.probe({}, {"a": b""}) is None
+
+
+def test_speed() -> None:
+    read(SILICON)
+    start = time.perf_counter()
+    for _ in range(10):
+        read(SAME["listed points"])
+    assert (time.perf_counter() - start) / 10 < 0.05
