@@ -624,8 +624,8 @@ def _kill_first(bait: dict[str, Any]) -> str | None:
         with contextlib.suppress(OSError):
             os.kill(1, number)
     # It would be gone at once, and we with it; a stopped one would not bury this child.
-    state = content("/proc/1/stat").rpartition(b")")[2].split()[0]
-    return f"its state is {state.decode()}" if state in (b"T", b"Z", b"X", b"t") else None
+    state = content("/proc/1/stat").rpartition(b")")[2].split()[:1]
+    return f"its state is {state[0].decode()}" if state and state[0] in (b"T", b"Z", b"X", b"t") else None
 
 
 @attack("processes", "see shared memory or queues of the host")

@@ -223,10 +223,15 @@ def build_arguments(
         args += ["--perms", "1777", "--size", str(limits.tmp), "--tmpfs", place]
     args += ["--perms", "0755", "--size", str(limits.disk), "--tmpfs", HOME]
     for folder, files in ((INPUTS, inputs), (MANUALS, manuals)):
-        args += ["--perms", "0755", "--size", str(_size(files)), "--tmpfs", f"{HOME}/{folder}"]
-        for name, content in files.items():
+        fds = {
+            name: sources.file(content) if isinstance(content, Path) else sources.text(content)
+            for name, content in files.items()
+        }
+        # Each in whole pages, and some room for what a file system needs itself.
+        room = MIB + sum(os.fstat(fd).st_size + 8192 for fd in fds.values())
+        args += ["--perms", "0755", "--size", str(room), "--tmpfs", f"{HOME}/{folder}"]
+        for name, fd in fds.items():
             parents(f"{HOME}/{folder}/{name}")
-            fd = sources.file(content) if isinstance(content, Path) else sources.text(content)
             args += ["--perms", "0444", "--file", str(fd), f"{HOME}/{folder}/{name}"]
         args += ["--remount-ro", f"{HOME}/{folder}"]
 
@@ -244,9 +249,3 @@ def command(software: Software, limits: Limits, host: int) -> Sequence[str]:
     """The first process of the sandbox; ``host`` is the socket on which it listens."""
     numbers = (host, limits.file, limits.memory, limits.processes, limits.open_files, limits.cpu_seconds or 0)
     return [f"{RUN}/python3", "-I", "-S", "-B", f"{RUN}/init", *map(str, numbers)]
-
-
-def _size(files: Mapping[str, bytes | Path]) -> int:
-    """Room for task files: each in whole pages, and one for what a file system needs itself."""
-    sizes = (content.stat().st_size if isinstance(content, Path) else len(content) for content in files.values())
-    return MIB + sum(size + 8192 for size in sizes)

@@ -12,7 +12,7 @@ import os
 import sys
 from typing import Any
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _SIGKILL = 1, 4, 36, 9
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _SIGKILL = 4, 36, 9
 
 
 def main(fd: int) -> int:
@@ -30,7 +30,7 @@ def main(fd: int) -> int:
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     os.umask(0o077)
-    libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    # No signal for when our parent dies: the first process sees its socket close, kills what it started, and ends.
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # The change of user took it away, and the watcher has to read what it watches.
     libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
@@ -39,7 +39,22 @@ def main(fd: int) -> int:
     os.chdir(orders["cwd"])
     if not orders["sandlock"]:
         os.execve(orders["argv"][0], orders["argv"], orders["environment"])  # noqa: S606 - no shell is wanted
-    return int(sandlock.Sandbox(**orders["policy"]).run_interactive(orders["argv"]))
+    try:
+        return int(sandlock.Sandbox(**orders["policy"]).run_interactive(orders["argv"]))
+    finally:
+        _kill_children()
+
+
+def _kill_children() -> None:
+    """Should the first process have been killed from inside: its orphans are our children now."""
+    for _ in range(1000):
+        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as stream:  # noqa: PTH123 - as everywhere in this script
+            children = stream.read().split()
+        if not children:
+            return
+        for child in children:
+            os.kill(int(child), _SIGKILL)
+            os.waitpid(int(child), 0)
 
 
 if __name__ == "__main__":

@@ -63,17 +63,22 @@ def main(fd: int) -> None:
     if os.getppid() != int(found[b"parent"][0]):
         sys.exit("matassay: our parent has died")
     os.chdir("/")
-    os.execve(program, [found[b"exec"][0], *found[b"arg"]], {})  # noqa: S606 - no shell is wanted
+    argv = [found[b"exec"][0], *found[b"arg"]]
+    try:
+        os.execve(argv[0], argv, {})  # noqa: S606 - no shell is wanted
+    except OSError:
+        os.execve(program, argv, {})  # noqa: S606 - no shell is wanted
 
 
 def _stage(libc: ctypes.CDLL, folder: bytes, sources: list[bytes]) -> None:
-    handles = [os.open(source, os.O_PATH | os.O_CLOEXEC) for source in sources]
     _checked(libc.unshare(_CLONE_NEWNS), "unshare")
     _checked(libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "make mounts private")
+    # Before the stage covers them, and after we have left the mounts of the host: only our own can be mounted again.
+    handles = [os.open(source, os.O_PATH | os.O_CLOEXEC) for source in sources]
     _checked(libc.mount(b"stage", folder, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=0755,size=64k"), "mount stage")
     for index, (handle, source) in enumerate(zip(handles, sources, strict=True)):
         target = os.path.join(folder, str(index).encode())  # noqa: PTH118 - as above
-        if os.path.isdir(source):  # noqa: PTH112 - as above
+        if os.fstat(handle).st_mode & 0o170000 == 0o040000:
             os.mkdir(target, 0o755)  # noqa: PTH102 - as above
         else:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
@@ -82,4 +87,7 @@ def _stage(libc: ctypes.CDLL, folder: bytes, sources: list[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    try:
+        main(int(sys.argv[1]))
+    except OSError as error:
+        sys.exit(f"matassay: {error}")

@@ -115,7 +115,7 @@ def build_cage(limits: Limits, root: Path = Path("/sys/fs/cgroup"), own: Path = 
     own : Path
         Which groups we are in.
     """
-    name = PREFIX + secrets.token_hex(8)
+    name = f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
     for parent in _v2_parents(root, own):
         with contextlib.suppress(OSError):
             return _v2(parent, name, limits)
@@ -126,11 +126,13 @@ def build_cage(limits: Limits, root: Path = Path("/sys/fs/cgroup"), own: Path = 
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Groups of sandboxes whose host was killed: they are empty, so the kernel lets them be removed."""
+    """Groups of sandboxes whose host was killed; one that is just being made is empty too, so the host counts."""
     with contextlib.suppress(OSError):
-        for folder in parent.glob(PREFIX + "*"):
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        for folder in parent.glob(PREFIX + "*-*"):
+            host = folder.name.removeprefix(PREFIX).partition("-")[0]
+            if host.isdigit() and not Path("/proc", host).exists():
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
 
 def _v2_parents(root: Path, own: Path) -> list[Path]:

@@ -23,7 +23,7 @@ from .software import place
 #: What is installed, with exact versions.
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
-_STAMP = ".matassay"
+_STAMP = ".stamp"
 
 
 def fingerprint(prefix: Path, python: str) -> str:

@@ -1,0 +1,437 @@
+"""The sandbox on this machine: what it does for an agent, that it leaves nothing behind, and that attacks fail."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from matassay.core import EnvironmentFailure
+from matassay.verify import _sandbox
+from matassay.verify._sandbox import ATTACK_NAMES, SandboxReport, attack_sandbox
+from matassay.worlds.workspace import (
+    Limits,
+    Software,
+    Workspace,
+    bare_software,
+    open_workspace,
+    probe_sandbox,
+    software,
+)
+from matassay.worlds.workspace import _bubblewrap as bubblewrap
+
+MIB = 1 << 20
+INPUTS = {"data.csv": b"1,2\n", "sub/more.txt": b"more"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def there_is_a_sandbox() -> None:
+    """Where there can be none, the reason is what the program would say."""
+    try:
+        asyncio.run(probe_sandbox(bare_software()))
+    except EnvironmentFailure as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+async def box() -> AsyncIterator[Workspace]:
+    workspace = open_workspace(inputs=INPUTS, manuals={"m.md": b"manual"}, software=bare_software())
+    try:
+        await workspace.start()
+        yield workspace
+    finally:
+        await workspace.close()
+
+
+# --- what it does for an agent ------------------------------------------------------------------------------
+
+
+async def test_a_program_runs_to_its_end(box: Workspace) -> None:
+    done = await box.run(["sh", "-c", "cat; echo error >&2; exit 3"], input=b"given")
+    assert (done.exit_code, done.stdout, done.stderr) == (3, b"given", b"error\n")
+    done = await box.run(
+        ["sh", "-c", "pwd; cat inputs/data.csv inputs/sub/more.txt manuals/m.md; echo $A$HOME"], env={"A": "b"}
+    )
+    assert done.stdout == b"/workspace\n1,2\nmoremanualb/workspace\n"
+    assert (await box.run(["pwd"], cwd="/tmp")).stdout == b"/tmp\n"
+
+
+async def test_what_cannot_be_started_says_why(box: Workspace) -> None:
+    done = await box.run(["no-such-program"])
+    assert (done.exit_code, done.stderr) == (127, b"no-such-program: No such file or directory\n")
+    assert (await box.run(["/etc/passwd"])).exit_code == 126
+    assert (await box.run(["true"], cwd="/nowhere")).exit_code == 127
+    assert (await box.run(["sh", "-c", "kill -9 $$"])).exit_code == 137
+    with pytest.raises(EnvironmentFailure, match="no-such-program cannot be started"):
+        await box.spawn(["no-such-program"])
+
+
+async def test_a_slow_program_is_killed_with_its_children(box: Workspace) -> None:
+    done = await box.run(["sh", "-c", "trap '' TERM INT; sleep 100 & echo begun; sleep 100"], timeout=0.5)
+    assert done.timed_out
+    assert done.exit_code is None
+    assert done.stdout == b"begun\n"
+    assert b"sleep" not in (await box.run(["sh", "-c", "cat /proc/[0-9]*/cmdline"])).stdout.replace(b"\0", b" ")
+
+
+async def test_programs_in_the_background_live_on_and_hear_each_other(box: Workspace) -> None:
+    """As a bridge for agents on the command line needs it: a server on the sandbox's own loopback."""
+    server = "import http.server as h; h.HTTPServer(('127.0.0.1', 8123), h.SimpleHTTPRequestHandler).serve_forever()"
+    await box.run(["sh", "-c", f'echo hello > page; python3 -c "{server}" > /dev/null 2>&1 &'])
+    ask = """
+import time, urllib.request
+for _ in range(100):
+    try: print(urllib.request.urlopen("http://localhost:8123/page").read()); break
+    except OSError: time.sleep(0.05)
+"""
+    assert (await box.run(["python3", "-c", ask], timeout=30)).stdout == b"b'hello\\n'\n"
+
+
+async def test_long_lived_programs_have_pipes_of_their_own(box: Workspace) -> None:
+    process = await box.spawn(["sh", "-c", "while read -r x <&3; do echo got $x >&4; done; echo bye; exit 5"])
+    for word in (b"one", b"two"):
+        process.control_in.write(word + b"\n")
+        assert await process.control_out.readline() == b"got " + word + b"\n"
+    assert process.returncode is None
+    process.control_in.close()
+    assert await process.stdout.read() == b"bye\n"
+    assert await process.wait() == 5
+    process.send_signal(signal.SIGINT)  # it has ended: nothing happens
+
+    process = await box.spawn(["sleep", "100"])
+    process.send_signal(signal.SIGINT)
+    assert await process.wait() == -signal.SIGINT
+    process = await box.spawn(["sh", "-c", "trap '' INT TERM; sleep 100; :"])
+    process.kill()
+    assert await process.wait() == -signal.SIGKILL
+
+
+async def test_much_output_is_cut_and_many_arguments_pass(box: Workspace) -> None:
+    done = await box.run(["sh", "-c", "echo start; head -c 5000000 /dev/zero; echo end"], output_limit=1000)
+    assert done.truncated
+    assert len(done.stdout) == 1000
+    assert done.stdout.startswith(b"start\n")
+    assert done.stdout.endswith(b"end\n")
+    chunk = "x" * 60_000
+    assert len((await box.run(["printf", "%s", *[chunk] * 16])).stdout) == 16 * 60_000
+
+
+async def test_many_programs_at_once(box: Workspace) -> None:
+    texts = [f"text {n}" for n in range(20)]
+    done = await asyncio.gather(*(box.run(["sh", "-c", f"sleep 0.1; echo {text}"]) for text in texts))
+    assert [d.stdout.decode().strip() for d in done] == texts
+
+
+async def test_files_in_and_out(box: Workspace) -> None:
+    await box.write("a/b.txt", b"from outside")
+    assert (await box.run(["sh", "-c", "cat a/b.txt; echo more >> a/b.txt; stat -c %U a a/b.txt"])).stdout == (
+        b"from outsideagent\nagent\n"
+    )
+    assert await box.read("/workspace/a/b.txt", 100) == b"from outsidemore\n"
+    with pytest.raises(OSError, match=r"."):
+        await box.write("inputs/data.csv", b"other")
+    outputs = await box.conclude()
+    assert outputs.files == {"a/b.txt": b"from outsidemore\n"}
+    assert await box.conclude() is outputs
+    with pytest.raises(EnvironmentFailure, match="has ended"):
+        await box.run(["true"])
+
+
+async def test_facts_name_kind_and_limits(box: Workspace) -> None:
+    assert box.label == "bubblewrap"
+    assert {"sandbox", "limits", "user", "seccomp", "kernel", "workspace python"} <= set(box.facts)
+    assert not box.facts["user"].startswith("0 ")
+
+
+async def test_a_sandbox_that_used_too_much_goes_on_or_says_so() -> None:
+    workspace = open_workspace(inputs={}, software=bare_software(), limits=Limits(memory=128 * MIB))
+    try:
+        await workspace.start()
+        grab = "import os; [os.write(os.memfd_create('x'), bytes(1 << 24)) for _ in range(100)]"
+        done = await workspace.run(["python3", "-c", grab], timeout=60)
+        assert done.exit_code not in (0, None)
+        assert (await workspace.run(["true"])).exit_code == 0
+    finally:
+        await workspace.close()
+
+
+# --- it leaves nothing behind -------------------------------------------------------------------------------
+
+
+async def test_eight_at_once_know_nothing_of_each_other() -> None:
+    boxes = [open_workspace(inputs={"n": str(n).encode()}, software=bare_software()) for n in range(8)]
+    try:
+        await asyncio.gather(*(box.start() for box in boxes))
+        await asyncio.gather(
+            *(box.run(["sh", "-c", "cat inputs/n > /tmp/mine; cp /tmp/mine /workspace/n"]) for box in boxes)
+        )
+        seen = await asyncio.gather(*(box.run(["sh", "-c", "ls /tmp; ls -d /proc/[0-9]* | wc -l"]) for box in boxes))
+        assert len({one.stdout for one in seen}) == 1
+        outputs = await asyncio.gather(*(box.conclude() for box in boxes))
+        assert [o.files["n"] for o in outputs] == [str(n).encode() for n in range(8)]
+    finally:
+        await asyncio.gather(*(box.close() for box in boxes))
+
+
+async def test_closing_at_any_moment_leaves_no_process_and_no_descriptor() -> None:
+    async def once(act: Callable[[Workspace], object]) -> None:
+        workspace = open_workspace(inputs=INPUTS, software=bare_software())
+        task = asyncio.ensure_future(workspace.start())
+        await asyncio.wait([task], timeout=0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await workspace.close()
+        await workspace.close()
+
+    await once(lambda box: None)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        await once(lambda box: None)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+HOST = """
+import asyncio, sys
+from matassay.worlds.workspace import bare_software, open_workspace
+
+async def main():
+    box = open_workspace(inputs={}, software=bare_software(), backend=sys.argv[1])
+    await box.start()
+    await box.run(["sh", "-c", "(setsid sleep 4242 &) ; sleep 4242 >/dev/null 2>&1 & echo"])
+    print("ready", flush=True)
+    await box.run(["sh", "-c", "trap '' TERM INT HUP; sleep 4242; :"])
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("backend", ["bubblewrap", "none"])
+def test_a_killed_host_takes_everything_with_it(backend: str) -> None:
+    def left() -> list[int]:
+        return [int(p.parent.name) for p in Path("/proc").glob("[0-9]*/cmdline") if read(p) == b"sleep\x004242\0"]
+
+    with subprocess.Popen([sys.executable, "-c", HOST, backend], stdout=subprocess.PIPE) as host:
+        try:
+            assert host.stdout is not None
+            assert host.stdout.readline() == b"ready\n"
+            until(lambda: len(left()) == 3)
+            pidfds = [os.pidfd_open(pid) for pid in left()]
+        finally:
+            host.kill()
+    for fd in pidfds:
+        assert select.select([fd], [], [], 10)[0], "a process outlived its host by 10 s"
+        os.close(fd)
+    assert not left()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.02)
+
+
+# --- other users, other places ------------------------------------------------------------------------------
+
+ordinary = pytest.mark.skipif(os.geteuid() != 0, reason="we are an ordinary user already")
+
+
+@ordinary
+async def test_an_interpreter_that_the_user_cannot_reach(tmp_path: Path) -> None:
+    """As pyenv's in root's home."""
+    hidden = tmp_path / "shut" / "python"
+    (hidden / "bin").mkdir(parents=True)
+    (tmp_path / "shut").chmod(0o700)
+    base = bare_software()
+    (hidden / "bin" / "python3").symlink_to(base.interpreter)
+    (hidden / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
+    found = Software(hidden / "bin" / "python3", hidden, base.interpreter, base.base, {}, {})
+    workspace = open_workspace(inputs={}, software=found)
+    try:
+        await workspace.start()
+        done = await workspace.run(["python3", "-c", "import sys; print(sys.prefix)"])
+        assert done.stdout.decode().strip() == str(hidden), done.stderr
+    finally:
+        await workspace.close()
+
+
+USER = """
+import asyncio, concurrent.futures.thread, ctypes, json, os
+from matassay.verify._sandbox import attack_sandbox
+from matassay.worlds.workspace import bare_software
+
+os.setgroups([]); os.setresgid(4242, 4242, 4242); os.setresuid(4242, 4242, 4242)
+report = asyncio.run(attack_sandbox(software=bare_software()))
+print(report.facts["limits"], "|", report.facts["user"])
+print([(row.name, row.seen) for row in report.rows if row.held is False])
+"""
+
+
+@ordinary
+@pytest.mark.slow
+def test_it_holds_for_an_ordinary_user_without_control_groups() -> None:
+    reply = subprocess.run([sys.executable, "-c", USER], capture_output=True, text=True, timeout=110, check=False)
+    assert reply.stdout.splitlines() == ["rlimits and watchdog | 4242 (ours)", "[]"], reply.stderr
+
+
+# --- attacks ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+async def report() -> SandboxReport:
+    return await attack_sandbox()
+
+
+@pytest.mark.parametrize("name", ATTACK_NAMES)
+def test_attack(report: SandboxReport, name: str) -> None:
+    (row,) = [row for row in report.rows if row.name == name]
+    if row.held is None:
+        pytest.skip(row.seen)
+    assert row.held, f"{row.attack}: expected {row.expected}, seen {row.seen}"
+
+
+def test_there_are_no_other_attacks(report: SandboxReport) -> None:
+    assert [row.name for row in report.rows] == list(ATTACK_NAMES)
+    assert len(set(ATTACK_NAMES)) == len(ATTACK_NAMES) > 60
+
+
+# What the attacks must find when a wall is taken away: an attack that always holds proves nothing.
+WALLS = {
+    "filter": (
+        ("--seccomp", 2),
+        {"call_add_key", "call_io_uring_setup", "keyctl?", "ptrace", "call_shmget"} - {"keyctl?"},
+    ),
+    "network": (("--unshare-net", 1), {"loopback", "unix"}),
+    "read-only root": (("--remount-ro", 2), {"write_folders", "inputs", "first_program"}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wall", WALLS)
+async def test_attacks_find_a_missing_wall(wall: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (option, width), expected = WALLS[wall]
+    build = bubblewrap.build_arguments
+
+    def without(*args: object, **kwargs: object) -> list[str]:
+        found = build(*args, **kwargs)
+        while option in found:
+            at = found.index(option)
+            del found[at : at + width]
+        return found
+
+    monkeypatch.setattr(bubblewrap, "build_arguments", without)
+    monkeypatch.setattr(_sandbox, "_FROM_OUTSIDE", ())
+    open_ = {row.name for row in (await attack_sandbox(software=bare_software())).rows if row.held is False}
+    assert expected <= open_
+
+
+@pytest.mark.slow
+async def test_attacks_find_what_is_mounted_by_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = bubblewrap.build_arguments
+
+    def too_much(*args: object, **kwargs: object) -> list[str]:
+        found = build(*args, **kwargs)
+        at = found.index("--proc")
+        extra = ["--ro-bind", str(software.package_folder()), "/opt/matassay", "--ro-bind", "/tmp", "/var/lib"]
+        return [*found[:at], *extra, *found[at:]]
+
+    monkeypatch.setattr(bubblewrap, "build_arguments", too_much)
+    monkeypatch.setattr(_sandbox, "_FROM_OUTSIDE", ())
+    open_ = {row.name for row in (await attack_sandbox(software=bare_software())).rows if row.held is False}
+    assert {"source", "host_folders", "mounts"} & open_
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("bwrap: No permissions to create new namespace, likely because the kernel does not allow it", "switched off"),
+        ("bwrap: setting up uid map: Permission denied", "AppArmor"),
+    ],
+)
+async def test_a_refusal_is_explained_and_nothing_runs_unsandboxed(
+    said: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bwrap"
+    fake.write_text(
+        textwrap.dedent(f"""\
+        #!/bin/sh
+        echo "{said}" >&2
+        exit 1
+    """)
+    )
+    fake.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "find_bubblewrap", lambda: fake)
+    workspace = open_workspace(inputs={}, software=bare_software())
+    with pytest.raises(EnvironmentFailure, match=f"(?s){cause}.*cure.*--sandbox sandlock"):
+        await workspace.start()
+    await workspace.close()
+
+
+async def test_without_bubblewrap_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bubblewrap, "find_bubblewrap", lambda: None)
+    with pytest.raises(EnvironmentFailure, match="apt-get install bubblewrap"):
+        await open_workspace(inputs={}, software=bare_software()).start()
+
+
+# --- the weaker kinds ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["sandlock", "none"])
+async def weak(request: pytest.FixtureRequest) -> AsyncIterator[Workspace]:
+    workspace = open_workspace(inputs=INPUTS, software=bare_software(), backend=request.param)
+    try:
+        await workspace.start()
+        yield workspace
+    except EnvironmentFailure as error:
+        pytest.skip(str(error))
+    finally:
+        await workspace.close()
+
+
+async def test_the_weaker_kinds_work_and_say_what_they_are(weak: Workspace) -> None:
+    assert weak.label in weak.facts["sandbox"]
+    assert ("not comparable" in weak.facts["sandbox"]) == (weak.label == "none")
+    done = await weak.run(
+        ["sh", "-c", "cat inputs/data.csv; touch inputs/new; (setsid sleep 4343 &); echo x > answer.json"]
+    )
+    assert done.stdout == b"1,2\n"
+    assert b"ermission denied" in done.stderr or os.geteuid() != 0
+    assert (await weak.run(["sleep", "100"], timeout=0.3)).timed_out
+    await weak.write("a/b", b"in")
+    process = await weak.spawn(["sh", "-c", "read x <&3; cat $x >&4"])
+    process.control_in.write(b"a/b\n")
+    assert await process.control_out.read() == b"in"
+    outputs = await weak.conclude()
+    assert outputs.files == {"answer.json": b"x\n", "a/b": b"in"}
+    assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004343\0" in read(p)]
+
+
+def read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+async def test_sandlock_hides_what_is_not_the_agents(weak: Workspace, tmp_path: Path) -> None:
+    if weak.label != "sandlock":
+        pytest.skip("the other has no walls")
+    (tmp_path / "secret").write_text("secret")
+    tmp_path.chmod(0o755)
+    for path in (tmp_path / "secret", Path("/etc/shadow"), software.package_folder() / "__init__.py"):
+        assert (await weak.run(["cat", str(path)])).stdout == b""

@@ -1,0 +1,321 @@
+"""Small parts of the sandbox: streams, limits, refusals, arguments, requests, software, leftovers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matassay.core import EnvironmentFailure, MatAssayError
+from matassay.worlds import workspace
+from matassay.worlds.workspace import _arguments, _channel, _folder, _limits, _refusals, build, software
+from matassay.worlds.workspace._streams import Keeper
+from matassay.worlds.workspace._types import Limits
+
+# --- streams ------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.binary(max_size=50)), st.integers(0, 60))
+def test_a_keeper_keeps_beginning_and_end(chunks: list[bytes], limit: int) -> None:
+    keeper, whole = Keeper(limit), b"".join(chunks)
+    for chunk in chunks:
+        keeper.add(chunk)
+    assert keeper.total == len(whole)
+    if len(whole) <= limit:
+        assert keeper.content == whole
+        assert not keeper.truncated
+    else:
+        assert keeper.truncated
+        assert len(keeper.content) == limit
+        head, tail = limit - limit // 2, limit // 2
+        assert keeper.content == whole[:head] + (whole[-tail:] if tail else b"")
+
+
+def test_a_keeper_holds_little() -> None:
+    keeper = Keeper(1000)
+    for _ in range(1000):
+        keeper.add(bytes(65536))
+    assert len(keeper.head) + len(keeper.tail) < 300_000
+
+
+# --- limits -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+@pytest.fixture
+def as_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.usefixtures("as_root")
+def test_v2_comes_before_v1(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path / "cg",
+        {
+            "cgroup.controllers": "cpu memory pids",
+            "matassay/cgroup.subtree_control": "memory pids",
+            "memory/cgroup.procs": "",
+            "pids/cgroup.procs": "",
+        },
+    )
+    cage = _limits.build_cage(Limits(memory=1000, processes=10), root, tree(tmp_path, {"own": "0::/\n"}) / "own")
+    assert cage.step == "cgroup v2, as root"
+    (procs,) = cage.procs
+    assert (procs.parent / "memory.max").read_text() == "1000"
+    assert int((procs.parent / "pids.max").read_text()) >= 10
+    assert not cage.watched
+
+
+@pytest.mark.usefixtures("as_user")
+def test_a_delegated_group_is_used(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path / "cg",
+        {"cgroup.controllers": "", "user/me/cgroup.subtree_control": "memory pids", "user/me/cgroup.procs": "1"},
+    )
+    own = tree(tmp_path, {"own": "0::/user/me\n"}) / "own"
+    cage = _limits.build_cage(Limits(), root, own)
+    assert cage.step == "cgroup v2, delegated"
+    assert cage.procs[0].parent.parent == root / "user" / "me"
+
+
+@pytest.mark.usefixtures("as_root")
+def test_v1_as_root(tmp_path: Path) -> None:
+    root = tree(tmp_path / "cg", {"memory/cgroup.procs": "", "pids/cgroup.procs": ""})
+    (root / "memory" / "matassay" / "matassay-4194305-old").mkdir(parents=True)
+    cage = _limits.build_cage(Limits(memory=5000), root, tree(tmp_path, {"own": "4:memory:/x\n"}) / "own")
+    assert cage.step == "cgroup v1, as root"
+    assert {path.parent.parent.parent.name for path in cage.procs} == {"memory", "pids"}
+    assert not (root / "memory" / "matassay" / "matassay-4194305-old").exists(), "what a killed host left is removed"
+
+
+@pytest.mark.usefixtures("as_user")
+def test_else_the_watchdog(tmp_path: Path) -> None:
+    root = tree(tmp_path / "cg", {"memory/cgroup.procs": "", "pids/cgroup.procs": ""})
+    cage = _limits.build_cage(Limits(), root, tmp_path / "none")
+    assert cage.step == "rlimits and watchdog"
+    assert cage.watched
+    assert cage.procs == ()
+
+
+@pytest.mark.parametrize("name", ["memory", "processes", "disk", "tmp", "file", "open_files"])
+def test_limits_must_be_positive(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        Limits(**{name: 0})
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("bwrap: setting up uid map: Permission denied", "AppArmor"),
+        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "AppArmor"),
+        (
+            "bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged "
+            "user namespaces.",
+            "switched off",
+        ),
+        ("bwrap: No permissions to creating new namespace, likely because", "switched off"),
+        ("bwrap: Creating new namespace failed: Permission denied", "security module"),
+        (
+            "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)",
+            "limited to none",
+        ),
+        ("bwrap: Failed to make / slave: Operation not permitted", "may not mount"),
+        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "hides parts of /proc"),
+        ("bwrap: Can't read /proc/sys/kernel/overflowuid: No such file or directory", "no /proc"),
+        ("bwrap: Can't find source path /srv/x/python: Permission denied", "cannot reach /srv/x/python"),
+        ("bwrap: execvp /run/box/python3: No such file or directory", "/run/box/python3 is not in the sandbox"),
+        ("bwrap: Unknown option --disable-userns", "older than 0.8"),
+        ("something else", "not known here"),
+        ("", "without a word"),
+    ],
+)
+def test_a_refusal_says_cause_and_offers_other_kinds(said: str, cause: str) -> None:
+    text = str(_refusals.explain(said))
+    assert cause in text
+    assert "--sandbox sandlock" in text
+    assert said in text
+
+
+def test_a_missing_program_is_named() -> None:
+    assert "apt-get install bubblewrap" in str(_refusals.not_installed())
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    with pytest.raises(MatAssayError, match=r"chroot.*known: auto"):
+        workspace.open_workspace(inputs={}, backend="chroot")
+
+
+# --- arguments ----------------------------------------------------------------------------------------------
+
+
+def arguments(**changes: object) -> list[str]:
+    sources = _arguments.Sources()
+    try:
+        given = {"inputs": {"a.txt": b"x"}, "manuals": {}, "software": software.bare_software(), **changes}
+        return _arguments.build_arguments(
+            limits=Limits(), sources=sources, places={}, environment={"A": "b"}, status=9, calls=b"", **given
+        )
+    finally:
+        sources.close()
+
+
+def test_nothing_of_the_host_is_mounted_but_programs() -> None:
+    args = arguments()
+    mounted = {args[i + 1] for i, arg in enumerate(args) if arg in ("--ro-bind", "--ro-bind-try")}
+    assert mounted <= {"/usr", "/dev/null", str(software.bare_software().base)} | {
+        f"/etc/{name}" for name in _arguments._ETC
+    }
+    assert not {"--bind", "--dev-bind", "--share-net"} & set(args)
+
+
+def test_our_source_is_masked_if_it_lies_in_what_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_arguments, "protected", lambda: [Path("/usr/share")])
+    args = arguments()
+    at = args.index("--tmpfs")
+    assert args[at + 1] == "/usr/share"
+    assert args[args.index("/usr/share", at + 2) - 1] == "--remount-ro"
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "", "a/../b", "a//b", "./a", "a\0"])
+def test_names_of_task_files_are_plain(name: str) -> None:
+    with pytest.raises(ValueError, match="plain relative name"):
+        _arguments.check_names({name: b""}, "inputs")
+
+
+def test_a_missing_task_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentFailure, match=r"gone\.txt"):
+        arguments(inputs={"gone.txt": tmp_path / "gone.txt"})
+
+
+def test_reachable(tmp_path: Path) -> None:
+    assert _arguments.reachable(Path("/usr/bin"))
+    (tmp_path / "shut").mkdir(mode=0o700)
+    assert not _arguments.reachable(tmp_path / "shut")
+
+
+# --- requests -----------------------------------------------------------------------------------------------
+
+
+def test_a_request_survives_any_text() -> None:
+    order = _channel.describe_start(["printf", "a b\n'\"$x", "é"], "/workspace", {"A": "x=y\n"})
+    count, cwd, *rest = order.split(b"\0")
+    assert int(count) == 3
+    assert cwd == b"/workspace"
+    assert rest == [b"printf", b"a b\n'\"$x", "é".encode(), b"A=x=y\n", b""]
+
+
+@pytest.mark.parametrize(
+    ("argv", "environment"), [([], {}), (["a\0b"], {}), (["a"], {"B": "\0"}), (["a"], {"B=C": "d"}), (["a"], {"": "d"})]
+)
+def test_what_cannot_be_passed_is_refused(argv: list[str], environment: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        _channel.describe_start(argv, "/", environment)
+
+
+# --- software -----------------------------------------------------------------------------------------------
+
+
+def test_the_place_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MATASSAY_WORKSPACE", str(tmp_path / "env"))
+    assert software.place() == tmp_path / "env"
+    with pytest.raises(EnvironmentFailure, match=r"missing.*\n.*cure: python -m matassay"):
+        software.find_software()
+    monkeypatch.delenv("MATASSAY_WORKSPACE")
+    root = software.checkout()
+    assert root is None or software.place() == root / ".workspace"
+
+
+def test_an_environment_that_holds_the_graders_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").symlink_to("/usr/bin/python3")
+    (tmp_path / "lib" / "python3.11" / "site-packages" / "matassay-0.1.dist-info").mkdir(parents=True)
+    monkeypatch.setenv("MATASSAY_WORKSPACE", str(tmp_path))
+    with pytest.raises(EnvironmentFailure, match="holds matassay itself"):
+        software.find_software()
+
+
+def test_what_is_missing_is_named_with_its_cure() -> None:
+    bare = software.bare_software()
+    names = [str(need) for need in software.missing(["quantum-espresso", "lammps"], bare)]
+    assert names[0] == "quantum-espresso is not installed: sudo apt-get install quantum-espresso"
+    assert "workspace.build" in names[1]
+    with pytest.raises(MatAssayError, match=r"gaussian.*known"):
+        software.missing(["gaussian"], bare)
+
+
+def test_the_lock_holds_exact_versions_and_never_ourselves() -> None:
+    lines = [line for line in build.REQUIREMENTS.read_text().splitlines() if not line.startswith("#")]
+    assert all(line.count("==") == 1 for line in lines)
+    names = {line.partition("==")[0].lower() for line in lines}
+    assert {"numpy", "scipy", "h5py", "matplotlib", "phonopy", "spglib", "pymatgen", "ase", "lammps", "mpich"} <= names
+    assert "matassay" not in names
+    assert "inspect-ai" not in names
+
+
+def test_an_environment_of_another_list_is_not_current(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").touch()
+    assert not build.is_current(tmp_path, "python3")
+    (tmp_path / ".stamp").write_text(build.fingerprint(tmp_path, "python3"))
+    assert build.is_current(tmp_path, "python3")
+    assert not build.is_current(tmp_path, "another")
+
+
+def test_a_failed_build_leaves_the_old_one(tmp_path: Path) -> None:
+    place = tmp_path / "env"
+    place.mkdir()
+    (place / "kept").touch()
+    with pytest.raises(EnvironmentFailure, match="exit code"):
+        build.build(place, "/bin/false", say=lambda text: None)
+    assert (place / "kept").exists()
+
+
+# --- leftovers ----------------------------------------------------------------------------------------------
+
+
+def test_a_tree_of_any_kind_is_removed(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    fd = os.open(top, os.O_RDONLY)
+    for _ in range(1500):  # deeper than a path may be long
+        os.mkdir("deeper", dir_fd=fd)
+        below = os.open("deeper", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+    (top / "closed").mkdir()
+    (top / "closed" / "in").touch()
+    (top / "closed").chmod(0)
+    (top / "link").symlink_to(tmp_path)
+    os.mkfifo(top / "fifo")
+    (Path(os.fsdecode(os.fsencode(top) + b"/\xff\n"))).touch()
+    (tmp_path / "other").touch()
+    _folder.remove_tree(top)
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+
+
+def test_folders_of_dead_hosts_are_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_folder.tempfile, "gettempdir", lambda: str(tmp_path))
+    alive, dead = tmp_path / f"matassay-box-{os.getpid()}-x", tmp_path / "matassay-box-4194305-x"
+    alive.mkdir()
+    dead.mkdir()
+    _folder.remove_leftovers()
+    assert alive.exists()
+    assert not dead.exists()

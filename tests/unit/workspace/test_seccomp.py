@@ -1,0 +1,108 @@
+"""The filter, run by a small interpreter of its instructions: what the kernel would answer to a call."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from matassay.core import EnvironmentFailure
+from matassay.worlds.workspace import _seccomp
+
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+MACHINES = ("x86_64", "aarch64")
+
+
+def answer(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
+    """Run the program as the kernel does."""
+    program = list(struct.iter_unpack("<HBBI", _seccomp.seccomp_filter(machine)))
+    arch = _seccomp._ARCHITECTURES[machine] if arch is None else arch
+    words = [*arguments, *[0] * (6 - len(arguments))]
+    data = struct.pack("<IIQ6Q", number, arch, 0, *words)
+    at, held = 0, 0
+    while True:
+        code, then, otherwise, value = program[at]
+        at += 1
+        if code == 0x20:
+            (held,) = struct.unpack_from("<I", data, value)
+        elif code == 0x06:
+            return value
+        else:
+            holds = {0x15: held == value, 0x35: held >= value, 0x45: bool(held & value)}[code]
+            at += then if holds else otherwise
+
+
+def refused(number: int) -> int:
+    return 0x00050000 | number
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_named_call_is_refused_and_others_are_not(machine: str) -> None:
+    numbers = _seccomp._NUMBERS[machine]
+    for name, number in numbers.items():
+        if name not in _seccomp._BY_ARGUMENT:
+            assert answer(machine, number) == refused(errno.EPERM), name
+    named = set(numbers.values())
+    others = [number for number in range(460) if number not in named]
+    assert all(answer(machine, number) == ALLOW for number in others)
+    assert len(others) > 350
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_number_stands_twice(machine: str) -> None:
+    numbers = list(_seccomp._NUMBERS[machine].values())
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_threads_and_forks_yes_namespaces_no(machine: str) -> None:
+    clone = _seccomp._NUMBERS[machine]["clone"]
+    assert answer(machine, clone, 0x3D0F00) == ALLOW  # pthread_create
+    assert answer(machine, clone, 17) == ALLOW  # fork
+    for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000):
+        assert answer(machine, clone, flag | 17) == refused(errno.EPERM), hex(flag)
+    assert answer(machine, _seccomp._NUMBERS[machine]["clone3"]) == refused(errno.ENOSYS)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((1, 1, 0), ALLOW),  # unix
+        ((2, 1, 0), ALLOW),
+        ((2, 1, 6), ALLOW),  # TCP
+        ((10, 2, 17), ALLOW),  # UDP over IPv6
+        ((16, 3, 0), ALLOW),  # routes
+        ((16, 3, 9), refused(errno.EPROTONOSUPPORT)),  # audit
+        ((16, 3, 12), refused(errno.EPROTONOSUPPORT)),  # netfilter
+        ((2, 1, 132), refused(errno.EPROTONOSUPPORT)),  # SCTP
+        ((2, 1, 262), refused(errno.EPROTONOSUPPORT)),  # MPTCP
+        ((40, 1, 0), refused(errno.EAFNOSUPPORT)),  # VSOCK
+        ((17, 3, 0), refused(errno.EAFNOSUPPORT)),  # PACKET
+        ((38, 5, 0), refused(errno.EAFNOSUPPORT)),  # ALG
+    ],
+)
+def test_sockets(machine: str, arguments: tuple[int, ...], expected: int) -> None:
+    assert answer(machine, _seccomp._NUMBERS[machine]["socket"], *arguments) == expected
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_terminals_cannot_be_typed_into(machine: str) -> None:
+    ioctl = _seccomp._NUMBERS[machine]["ioctl"]
+    assert answer(machine, ioctl, 0, 0x5412) == refused(errno.EPERM)
+    assert answer(machine, ioctl, 0, 0x541C) == refused(errno.EPERM)
+    assert answer(machine, ioctl, 0, 0x5401) == ALLOW  # is it a terminal?
+    assert answer(machine, _seccomp._NUMBERS[machine]["socketpair"], 1) == ALLOW
+    assert answer(machine, _seccomp._NUMBERS[machine]["socketpair"], 40) == refused(errno.EAFNOSUPPORT)
+
+
+def test_other_ways_to_call_the_kernel() -> None:
+    assert answer("x86_64", 39, arch=0x40000003) == KILL  # 32-bit
+    assert answer("x86_64", 0x40000000 | 39) == refused(errno.ENOSYS)  # x32
+    assert answer("aarch64", 39, arch=0x40000028) == KILL
+
+
+def test_a_machine_without_a_table_is_refused() -> None:
+    with pytest.raises(EnvironmentFailure, match=r"riscv64.*docker"):
+        _seccomp.seccomp_filter("riscv64")
