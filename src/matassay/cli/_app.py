@@ -14,7 +14,7 @@ import typer
 from matassay import __version__
 from matassay.core import EnvironmentFailure, MatAssayError, UnreadableLog
 
-from . import _doctor, _list, _play, _report, _reproduce, _run, _verify
+from . import _doctor, _grade, _list, _play, _report, _reproduce, _run, _verify
 from ._console import say
 
 #: Exit codes of the contract for scripts.
@@ -53,6 +53,7 @@ app.command("list")(_list.list_tasks)
 app.command("run")(_run.run)
 app.command("verify")(_verify.verify)
 app.command("report")(_report.report)
+app.command("grade")(_grade.grade)
 app.command("reproduce")(_reproduce.reproduce)
 app.command("regrade")(_report.regrade)
 app.command("replay")(_report.replay)

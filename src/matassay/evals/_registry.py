@@ -4,8 +4,9 @@ from inspect_ai.model import ModelAPI, modelapi
 
 from ._agent import gui, open_episode
 from ._progress import ProgressHooks
+from ._sandbox import WorkspaceSandbox
 from ._scorer import verdict
-from ._task import instruments
+from ._task import instruments, research
 from ._tool import computer
 
 
@@ -17,4 +18,14 @@ def reference() -> type[ModelAPI]:
     return ReferenceModel
 
 
-__all__ = ["ProgressHooks", "computer", "gui", "instruments", "open_episode", "reference", "verdict"]
+__all__ = [
+    "ProgressHooks",
+    "WorkspaceSandbox",
+    "computer",
+    "gui",
+    "instruments",
+    "open_episode",
+    "reference",
+    "research",
+    "verdict",
+]

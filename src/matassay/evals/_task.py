@@ -13,7 +13,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig
 from inspect_ai.util import SandboxEnvironmentSpec
 
-from matassay.agents import GUI, LOOPS
+from matassay.agents import CODE, GUI, LOOPS
 from matassay.core import Guidance, Interface, MatAssayError, Span, Task, grader_checksum, select_tasks, split_digest
 from matassay.worlds.workspace import chosen_backend
 
@@ -206,6 +206,45 @@ def instruments(
         Budget of steps; by default each task's own.
     """
     prefixes = _words(tasks) if tasks else [f"instruments/{instrument}" if instrument else "instruments"]
+    chosen = select_tasks(prefixes, Span(span) if span else None)
+    guidances = [Guidance(g) for g in _words(guidance)]
+    which = range(seeds) if seed is None else [seed]
+    return build_task(samples(chosen, guidances, which), agent=agent, step_limit=step_limit)
+
+
+@inspect_task
+def research(
+    study: str | None = None,
+    span: str | None = None,
+    guidance: str = "full",
+    seeds: int = 1,
+    seed: int | None = None,
+    agent: str = CODE,
+    tasks: str | None = None,
+    step_limit: int | None = None,
+) -> InspectTask:
+    """Steps of published computational studies, by code in a sandboxed workspace.
+
+    Parameters
+    ----------
+    study : str, optional
+        Only this one, e.g. ``202603_si_ge_interface``.
+    span : str, optional
+        ``single`` or ``workflow``; both by default.
+    guidance : str
+        ``full``, ``reduced``, or both separated by a comma.
+    seeds : int
+        Seeds 0 to ``seeds`` - 1.
+    seed : int, optional
+        This seed alone.
+    agent : str
+        ``code``, ``tools``, ``codex`` or ``claude-code``; for scripted agents use ``--model reference/reference``.
+    tasks : str, optional
+        Task ids or prefixes, separated by commas, instead of ``study``.
+    step_limit : int, optional
+        Budget of steps; by default each task's own.
+    """
+    prefixes = _words(tasks) if tasks else [f"research/{study}" if study else "research"]
     chosen = select_tasks(prefixes, Span(span) if span else None)
     guidances = [Guidance(g) for g in _words(guidance)]
     which = range(seeds) if seed is None else [seed]
