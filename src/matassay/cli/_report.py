@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -210,9 +211,9 @@ def _folder_episodes(folder: Path, sample: str | None) -> Iterator[Replay]:
     from matassay import evals
     from matassay.report.logs import read_replays
 
-    for r in evals.read_results(folder):
-        if sample is None or sample in r.sample_id:
-            yield from read_replays(_path(r.log), r.sample_id)
+    wanted = (r for r in evals.read_results(folder) if sample is None or sample in r.sample_id)
+    for log, results in groupby(wanted, key=lambda r: r.log):
+        yield from read_replays(_path(log), [r.sample_id for r in results])
 
 
 def _path(location: str) -> Path:

@@ -71,7 +71,8 @@ def run(
     seeds: Annotated[int | None, typer.Option(min=1, metavar="N", help="Seeds 0 to N-1.  [default: 1]")] = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="K", help="This seed alone.")] = None,
     max_parallel: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Episodes at a time.  [default: the cores, at most 4]")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Episodes at a time.  [default: the cores and one, at most 4]"),
     ] = None,
     log_dir: Annotated[
         Path | None,
@@ -137,7 +138,7 @@ def run(
                 model=model,
                 guidances=guidances,
                 seeds=which,
-                max_parallel=max_parallel or min(4, os.cpu_count() or 1),
+                max_parallel=max_parallel or min(4, (os.cpu_count() or 1) + 1),  # while one waits, others work
                 step_limit=step_limit,
                 time_limit=time_limit,
                 token_limit=token_limit,

@@ -9,6 +9,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -143,7 +144,7 @@ def read_settings(places: Sequence[Path]) -> list[RunSettings]:
     return found
 
 
-def read_replays(log: Path, sample: str | None = None) -> Iterator[Replay]:
+def read_replays(log: Path, sample: str | Sequence[str] | None = None) -> Iterator[Replay]:
     """Episodes of one log file, one at a time, because their pictures are large.
 
     An episode that is damaged is left out with a warning.
@@ -152,8 +153,9 @@ def read_replays(log: Path, sample: str | None = None) -> Iterator[Replay]:
     ----------
     log : Path
         Log file.
-    sample : str, optional
-        Only the sample of this id; if there is none, those in whose id it stands.
+    sample : str or sequence of str, optional
+        Only the sample of this id; if there is none, those in whose id it stands. Or the samples of these ids, in their
+        order.
 
     Raises
     ------
@@ -170,17 +172,33 @@ def read_replays(log: Path, sample: str | None = None) -> Iterator[Replay]:
         found = [(str(s.id), s.uuid) for s in read_eval_log_sample_summaries(str(log))]
     except Exception as error:
         raise MatAssayError(f"{log}: its episodes cannot be read ({describe(error)})") from error
-    wanted = [f for f in found if sample in (None, f[0])] or [f for f in found if sample is not None and sample in f[0]]
-    if sample is not None and not wanted:
+    # In the main thread, Python before 3.13 writes the whole episode as text, pictures and all, when it compares the
+    # handlers of Ctrl-C after the engine has read it.
+    with ThreadPoolExecutor(max_workers=1) as apart:
+        for id, uuid in _wanted(log, found, sample):
+            try:
+                full = apart.submit(
+                    read_eval_log_sample, str(log), uuid=uuid, resolve_attachments="core", exclude_fields={"events"}
+                ).result()
+                replay = make_replay(full, result_of(full, spec, str(log)))
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one, the others are shown
+                skipped(f"{log}: episode {id}", describe(error))
+                continue
+            yield replay
+
+
+def _wanted(
+    log: Path, found: Sequence[tuple[str, str | None]], sample: str | Sequence[str] | None
+) -> Sequence[tuple[str, str | None]]:
+    """Of the ids and uuids in a log, those that are asked for."""
+    if sample is None:
+        return found
+    if not isinstance(sample, str):
+        return [f for id in sample for f in _wanted(log, found, id)]
+    wanted = [f for f in found if sample == f[0]] or [f for f in found if sample in f[0]]
+    if not wanted:
         raise MatAssayError(f"{log}: no sample {sample!r}; it has: {', '.join(id for id, _ in found) or 'none'}")
-    for id, uuid in wanted:
-        try:
-            full = read_eval_log_sample(str(log), uuid=uuid, resolve_attachments="core", exclude_fields={"events"})
-            replay = make_replay(full, result_of(full, spec, str(log)))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with one, the others are shown
-            skipped(f"{log}: episode {id}", describe(error))
-            continue
-        yield replay
+    return wanted
 
 
 def make_replay(sample: EvalSample, result: EpisodeResult) -> Replay:
