@@ -80,7 +80,7 @@ def _data_uri(image: Image, smaller: bool) -> str:
         buffer = io.BytesIO()
         with Picture.open(io.BytesIO(data)) as picture:
             plain = picture if picture.mode == "RGB" else picture.convert("RGB")
-            plain.save(buffer, "WEBP", quality=QUALITY, method=0)  # a third faster than the next better, an eighth larger
+            plain.save(buffer, "WEBP", quality=QUALITY, method=0)  # the fastest: a third less time, an eighth larger
         media_type, data = "image/webp", buffer.getvalue()
     return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
 
