@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from ._action import Action
 from ._errors import InvalidAction
@@ -16,6 +16,10 @@ from ._task import Guidance, Scenario, Task
 from ._text import plain_json, plain_text
 from ._verdict import Verdict, grade
 from ._world import World
+
+#: Characters that a record keeps of any text that an agent sent, and of its code.
+MAX_WORDS: Final = 2000
+MAX_CODE: Final = 40_000
 
 
 @dataclass(frozen=True)
@@ -186,9 +190,17 @@ class Episode:
 def _jsonable(raw: Any, depth: int = 0) -> Any:
     """What an agent sent, cut down to JSON of bounded size so that hostile input cannot fill a log."""
     if isinstance(raw, Mapping) and depth < 4:
-        return {plain_text(str(k)[:100]): _jsonable(v, depth + 1) for k, v in list(raw.items())[:50]}
+        return {
+            plain_text(str(k)[:100]): _shortened(v, MAX_CODE) if k == "code" else _jsonable(v, depth + 1)
+            for k, v in list(raw.items())[:50]
+        }
     if isinstance(raw, list | tuple) and depth < 4:
         return [_jsonable(v, depth + 1) for v in raw[:250]]
     if raw is None or isinstance(raw, bool | int | float):
         return plain_json(raw)
-    return plain_text(str(raw)[:2000])
+    return _shortened(raw, MAX_WORDS)
+
+
+def _shortened(raw: Any, length: int) -> str:
+    text = plain_text(str(raw)[: length + 1])
+    return text if len(text) <= length else text[:length] + "…"

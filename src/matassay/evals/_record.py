@@ -30,6 +30,9 @@ from matassay.core import (
 #: Largest sum of the files that one episode may leave, bytes before compression.
 MAX_FILES: Final = 64 * 1024 * 1024
 
+#: Characters of an observation that the record keeps for a replay; the log's messages have all.
+MAX_SHOWN: Final = 8000
+
 
 class Record(StoreModel):
     """The part of an episode that goes into the log, brought up to date after every step.
@@ -49,6 +52,8 @@ class Record(StoreModel):
     """Scalar entries of the state at the start; ``changes`` of the records are laid over it."""
     records: list[dict[str, Any]] = Field(default_factory=list)
     """`matassay.core.StepRecord` of every step, plus ``turn``: the number of the answer that showed its effect."""
+    shown: list[str] = Field(default_factory=list)
+    """In a workspace, what the agent was shown of each step: at most `MAX_SHOWN` characters."""
     turns: int = 0
     """Answers that went to the agent, each with a screenshot; the one with the instruction is number 0."""
     steps: int = 0
@@ -126,6 +131,8 @@ class Live:
             raise EnvironmentFailure(f"the world raised {error!r}") from error
         self.observation = turn.observation
         keep(self.episode, record)
+        if self.episode.task.interface is Interface.WORKSPACE:
+            record.shown = [*record.shown, turn.observation.text[:MAX_SHOWN]]
         return turn
 
 

@@ -105,6 +105,9 @@ def describe(action: Mapping[str, Any]) -> str:
         return f"{'hold' if kind == 'hold_key' else 'press'} {text}{held}{times}"
     if kind == "wait":
         return f"wait {action.get('duration')} s"
+    if kind == "run_code":
+        first = next((line.strip() for line in str(action.get("code", "")).splitlines() if line.strip()), "")
+        return first or "run code"
     words = {
         "mouse_move": f"move the pointer{at.replace(' at', ' to')}",
         "left_mouse_down": f"press the button{at}",
@@ -141,7 +144,11 @@ def _episode(replay: Replay, numbers: Mapping[str, int]) -> dict[str, Any]:
         "success": r.success,
         "score": r.score,
         "criteria": [
-            {"name": name.replace("_", " "), "holds": holds, "description": replay.descriptions.get(name, "")}
+            {
+                "name": name.replace("_", " "),
+                "holds": holds,
+                "description": r.messages.get(name) or replay.descriptions.get(name, ""),
+            }
             for name, holds in r.criteria.items()
         ],
         "consequences": [{"step": c.get("step"), "text": _mishap(c)} for c in r.consequences],
@@ -171,6 +178,7 @@ def _step(step: ReplayStep, numbers: Mapping[str, int], mishaps: list[str]) -> d
         "place": step.place,
         "mishaps": mishaps,
         "changes": dict(step.changes),
+        **({} if step.code is None else {"code": step.code, "shown": step.shown}),
         **{name: _drawable(action[name]) for name in FIELDS if action.get(name) is not None},
     }
 

@@ -74,6 +74,10 @@ class ReplayStep:
     """Its number in the batch, and the size of the batch."""
     changes: Mapping[str, Scalar] = field(default_factory=dict)
     """What it changed in the instrument's state; null also for an entry that is gone."""
+    code: str | None = None
+    """In a workspace, the code that was run."""
+    shown: str = ""
+    """In a workspace, what it printed."""
 
 
 @dataclass(frozen=True)
@@ -276,6 +280,8 @@ class _Reader:
                     says=says if i == 1 else "",
                     place=(i, len(records)),
                     changes=scalars(r.get("changes")),
+                    code=str(action["code"]) if "code" in action else None,
+                    shown=self._shown(r),
                 )
             )
             if error is None:
@@ -283,6 +289,13 @@ class _Reader:
         # What a zoom shows is not the screen, so nothing is drawn on it.
         if after is not None and not (records and self.steps[-1].action.get("action") == "zoom"):
             self.screen = after
+
+    def _shown(self, record: Mapping[str, Any]) -> str:
+        """What a cell printed; the steps of a workspace are numbered from 1 without gaps."""
+        shown, number = self.record.get("shown"), record.get("step")
+        if isinstance(shown, list) and isinstance(number, int) and 1 <= number <= len(shown):
+            return str(shown[number - 1])
+        return ""
 
     def _keep(self, image: Image) -> str:
         self.images.setdefault(image.key, image)
