@@ -151,7 +151,7 @@ class Structure:
         value = asked.value
         try:
             if isinstance(value, str) and self.given != "inline":
-                found = read_structure(asked.files(value), value, format=self.format, species=self.species)
+                found = read_structure(asked.files(value), value.strip(), format=self.format, species=self.species)
             elif isinstance(value, dict) and self.given != "file":
                 found = crystal_from_json(value)
             else:

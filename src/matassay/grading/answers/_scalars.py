@@ -137,7 +137,7 @@ class Boolean:
     def _check(self, asked: Asked) -> Judgement:
         if not isinstance(asked.value, bool):
             return asked.malformed("true or false")
-        return RIGHT if asked.value is asked.reference else asked.wrong(f"{kind_of(asked.value)} is not right")
+        return RIGHT if asked.value == asked.reference else asked.wrong(f"{kind_of(asked.value)} is not right")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from ._lattice import TooLarge, congruent_bases, coset_points, short_basis, shor
 
 #: Sites nearer than this to their translated images, in angstrom, make a translation of the lattice.
 SAME: Final = 0.01
+#: False candidates for translations that are struck off before a cell is left as it is.
+_ATTEMPTS: Final = 20
 #: Orientations of one lattice on another that are collected, and of those, best first, the ones that are tried.
 MOST_BASES, MOST_TRIES = 20_000, 400
 #: Pairs of points that are compared each with each, before a tree pays.
@@ -109,22 +111,46 @@ def _wrapped(points: Floats) -> Floats:
 def smallest(cell: Cell) -> Cell:
     """The primitive cell; the same one where the translations that were found make no lattice."""
     cell = cell.shortest()
-    rare = cell.rarest
-    shifts = [np.zeros(3)]
-    for shift in cell.sites[rare[1:]] - cell.sites[rare[0]]:
-        if cell.plane and abs(shift[2]) * np.linalg.norm(cell.basis[2]) > SAME:
-            continue  # another height is no translation of a layer
-        moved = cell.sites + shift
-        partner = cell.finder.nearest(moved, cell.labels, 4 * SAME)
-        if (partner >= 0).all() and len(np.unique(partner)) == len(cell):
-            offset = cell.sites[partner] - moved
-            if (np.linalg.norm((offset - np.round(offset)) @ cell.basis, axis=1) <= SAME).all():
-                shifts.append(shift * (1, 1, 0) if cell.plane else shift)
-    if len(shifts) == 1:
-        return cell
-    basis = _finer_basis(cell, np.array(shifts))
-    if abs(abs(np.linalg.det(cell.basis) / np.linalg.det(basis)) - len(shifts)) > 0.01 * len(shifts):
-        return cell
+    shifts = _probed_shifts(cell)
+    for _ in range(_ATTEMPTS):
+        if not len(shifts):
+            return cell
+        basis = _finer_basis(cell, shifts)
+        own = basis @ np.linalg.inv(cell.basis)
+        false = next((shift for shift in own[: 2 if cell.plane else 3] if not _is_translation(cell, shift)), None)
+        if false is None:
+            return _reduced(cell, basis)
+        apart = shifts - false
+        shifts = shifts[np.abs(apart - np.round(apart)).max(axis=1) > 1e-9]
+    return cell
+
+
+def _probed_shifts(cell: Cell) -> Floats:
+    """Shifts from one site to others of its kind that bring a few more sites onto others: candidates for translations."""
+    shifts: Floats = cell.sites[cell.rarest[1:]] - cell.sites[cell.rarest[0]]
+    if cell.plane:  # another height is no translation of a layer
+        shifts = shifts[np.abs(shifts[:, 2]) * np.linalg.norm(cell.basis[2]) <= SAME] * (1, 1, 0)
+    if not len(shifts):
+        return shifts
+    probe = np.unique(np.linspace(0, len(cell) - 1, 8).astype(int))
+    moved = (cell.sites[probe][None, :, :] + shifts[:, None, :]).reshape(-1, 3)
+    hits = cell.finder.nearest(moved, np.tile(cell.labels[probe], len(shifts)), 4 * SAME).reshape(len(shifts), -1)
+    found: Floats = shifts[(hits >= 0).all(axis=1)]
+    return found
+
+
+def _is_translation(cell: Cell, shift: Floats) -> bool:
+    """Whether a shift brings every site onto another of its kind."""
+    moved = cell.sites + shift
+    partner = cell.finder.nearest(moved, cell.labels, 4 * SAME)
+    if (partner < 0).any() or len(np.unique(partner)) < len(cell):
+        return False
+    offset = cell.sites[partner] - moved
+    return bool((np.linalg.norm((offset - np.round(offset)) @ cell.basis, axis=1) <= SAME).all())
+
+
+def _reduced(cell: Cell, basis: Floats) -> Cell:
+    """The sites of a finer lattice, each once."""
     whole = cell.within(basis)
     kept: list[int] = []
     for n in range(len(cell)):
@@ -132,7 +158,8 @@ def smallest(cell: Cell) -> Cell:
         near = np.linalg.norm((others - np.round(others)) @ basis, axis=1) <= 4 * SAME
         if not (near & (whole.labels[kept] == whole.labels[n])).any():
             kept.append(n)
-    if len(kept) * len(shifts) != len(cell):
+    ratio = abs(np.linalg.det(cell.basis) / np.linalg.det(basis))
+    if abs(len(cell) / len(kept) - ratio) > 0.01 * ratio:
         return cell
     return Cell(basis, whole.sites[kept], whole.labels[kept], cell.plane)
 
@@ -142,6 +169,7 @@ def _finer_basis(cell: Cell, shifts: Floats) -> Floats:
     steps = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)])
     if cell.plane:
         steps = steps[steps[:, 2] == 0]
+    shifts = np.vstack([np.zeros(3), shifts])
     vectors = ((shifts - np.round(shifts))[:, None, :] + steps[None, :, :]).reshape(-1, 3) @ cell.basis
     lengths = np.linalg.norm(vectors, axis=1)
     chosen: list[Floats] = []
@@ -235,18 +263,20 @@ def superpositions(small: Cell, big: Cell, bounds: Bounds) -> Iterator[Pairs]:
         labels = small.labels[origin]
         vectors = coefficients @ small.basis
         metric = (vectors @ vectors.T + big.basis @ big.basis.T) / 2
-        for partner in _shifted(points, labels, big, metric, bounds.site, small.rarest[0] * len(copies)):
+        # Some site of the small cell comes to lie on a given site of the big one; which copy of it makes no difference.
+        for partner in _shifted(points, labels, big, metric, bounds.site, small.rarest * len(copies)):
             yield origin, partner
 
 
 def _shifted(
-    points: Floats, labels: Integers, big: Cell, metric: Floats, reach: float, anchor: int
+    points: Floats, labels: Integers, big: Cell, metric: Floats, reach: float, anchors: Integers
 ) -> Iterator[Integers]:
     """Partners of all points for each shift that brings every one of them near enough to a site of its own."""
     # One atom is laid exactly on another, so the rest may be off by its error as well as by their own; the mean shift,
     # which is taken out afterwards, can hold a third such error.
     wide = 3 * reach
-    shifts = big.sites[big.labels == labels[anchor]] - points[anchor]
+    target = np.flatnonzero(big.labels == labels[anchors[0]])[0]
+    shifts = big.sites[target] - points[anchors]
     probe = np.unique(np.linspace(0, len(points) - 1, 8).astype(int))
     tried = (points[probe][None, :, :] + shifts[:, None, :]).reshape(-1, 3)
     hits = big.finder.nearest(tried, np.tile(labels[probe], len(shifts)), wide).reshape(len(shifts), -1)
