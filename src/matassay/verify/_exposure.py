@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,8 +48,11 @@ class Exposure:
     """Place to bytes."""
 
     def add(self, place: str, content: Any) -> None:
-        """Keep something; what is neither text nor bytes is kept as JSON."""
+        """Keep something; what is neither text nor bytes is kept as JSON, and of a TIFF its pixels apart."""
         if isinstance(content, bytes):
+            content, pixels = tiff_parts(content)
+            if pixels:
+                self.blobs[PICTURES] = self.blobs.get(PICTURES, b"") + pixels
             self.blobs[place] = self.blobs.get(place, b"") + content
             if place == PICTURES:
                 return  # dark pixels have the codes of digits
@@ -58,7 +62,42 @@ class Exposure:
 
 
 #: Where pixels are kept. Millions of them hold any four bytes by chance, so that only longer encodings tell anything.
-PICTURES = "pictures sent to the page"
+PICTURES = "pictures sent to the page or saved"
+
+
+def tiff_parts(data: bytes) -> tuple[bytes, bytes]:
+    """A TIFF file without the pixels in its strips, and these pixels; anything else whole, and nothing.
+
+    Only what the first directory's strips (tags 273 and 279, TIFF 6.0) point at is taken for pixels: header, tags and
+    whatever else is hidden between or behind them is searched as text.
+    """
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(data[:4])
+    if order is None:
+        return data, b""
+    try:
+        strips = list(zip(_numbers(data, order, 273), _numbers(data, order, 279), strict=True))
+    except (struct.error, ValueError):
+        return data, b""
+    rest, pixels, at = b"", b"", 0
+    for start, size in sorted(strips):
+        start, end = max(start, at), max(start + size, at)
+        rest, pixels, at = rest + data[at:start], pixels + data[start:end], end
+    return rest + data[at:], pixels
+
+
+def _numbers(data: bytes, order: str, tag: int) -> list[int]:
+    """Whole numbers in a field of the first directory; raises if they are not there."""
+    (directory,) = struct.unpack_from(order + "I", data, 4)
+    (count,) = struct.unpack_from(order + "H", data, directory)
+    for entry in range(directory + 2, directory + 2 + 12 * count, 12):
+        found, kind, number = struct.unpack_from(order + "HHI", data, entry)
+        if found == tag:
+            form, size = {3: ("H", 2), 4: ("I", 4)}.get(kind, ("", 0))
+            if not form or number * size > len(data):
+                raise ValueError(f"field {tag} of type {kind} with {number} entries")
+            where = entry + 8 if number * size <= 4 else struct.unpack_from(order + "I", data, entry + 8)[0]
+            return list(struct.unpack_from(f"{order}{number}{form}", data, where))
+    raise ValueError(f"no field {tag}")
 
 
 class Wire:
