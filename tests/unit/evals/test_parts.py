@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from datetime import date
 
 import pytest
@@ -13,6 +14,7 @@ from matassay import evals
 from matassay.core import MatAssayError
 from matassay.evals._agent import _mapping_of
 from matassay.evals._prices import cost, price_list
+from matassay.evals._run import providers_left_out
 from matassay.evals._task import instruments
 from matassay.evals._tool import computer, keep_last
 from tests.unit.evals import toy
@@ -105,3 +107,13 @@ def test_task_of_the_engine(monkeypatch):
         instruments(instrument="lamp", span="workflow")
     with pytest.raises(MatAssayError, match="unknown agent"):
         instruments(instrument="lamp", agent="react")
+
+
+def test_scripted_agents_need_no_sdk():
+    engine = importlib.import_module("inspect_ai.model._assistant_internal")
+    own = engine._HAS_OPENAI, engine._HAS_ANTHROPIC
+    with providers_left_out(True):
+        assert (engine._HAS_OPENAI, engine._HAS_ANTHROPIC) == (False, False)
+    with providers_left_out(False):
+        assert own == (engine._HAS_OPENAI, engine._HAS_ANTHROPIC)
+    assert own == (engine._HAS_OPENAI, engine._HAS_ANTHROPIC)
