@@ -73,6 +73,11 @@ class TaskFolder:
             raise MatAssayError(f"{self.path / name}: cannot be read ({error})") from error
 
     @cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """With which versions, in what time and on what kind of machine a dear reference was made."""
+        return _material.read_json(self.path / "manifest.json")
+
+    @cached_property
     def variations(self) -> Mapping[str, tuple[_attempts.Miss, ...]]:
         """Near misses and alternatives."""
         return _attempts.read_variations(self.path / "near_misses.py")
