@@ -70,7 +70,7 @@ def test_a_right_deck(task: Path) -> None:
     validate_spec(SPEC, "task.yaml: decks[0]")
     result = judge(SPEC, task, FILES)
     assert failed(result) == set(), result
-    assert list(result)[0] == "forces_accepted"
+    assert next(iter(result)) == "forces_accepted"
     assert len(result) == 13
 
 
@@ -91,7 +91,7 @@ def test_equivalent_decks(name: str, task: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "role, old, new, criterion",
+    ("role", "old", "new", "criterion"),
     [
         ("INCAR", "1e-7", "1e-6", "forces_ediff"),
         ("INCAR", "EDIFF = 1e-7\n", "", "forces_ediff"),
@@ -173,7 +173,7 @@ def test_moments_are_part_of_a_structure(task: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change, words",
+    ("change", "words"),
     [
         ({"code": "castep"}, "field code"),
         ({"files": {"INCAR": "INCAR"}}, "POSCAR"),

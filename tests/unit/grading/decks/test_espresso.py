@@ -159,7 +159,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("old, new, words", REFUSED)
+@pytest.mark.parametrize(("old", "new", "words"), REFUSED)
 def test_refusals_without_the_program(old: str, new: str, words: str) -> None:
     assert old in SILICON
     refusal = read(SILICON.replace(old, new, 1)).refusal
@@ -169,7 +169,7 @@ def test_refusals_without_the_program(old: str, new: str, words: str) -> None:
 
 
 @needs_espresso
-@pytest.mark.parametrize("old, new, words", [*REFUSED, ("Si.pz-vbc.UPF", "Si.upf", "not found")])
+@pytest.mark.parametrize(("old", "new", "words"), [*REFUSED, ("Si.pz-vbc.UPF", "Si.upf", "not found")])
 def test_pw_refuses_the_same_with_its_own_reason(old: str, new: str, words: str) -> None:
     refusal = ask(SILICON.replace(old, new, 1)).refusal
     assert refusal is not None
@@ -200,7 +200,7 @@ def test_species_carry_their_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    "word, canonical",
+    ("word", "canonical"),
     [
         ("mv", "marzari-vanderbilt"),
         ("cold", "marzari-vanderbilt"),

@@ -119,7 +119,7 @@ def test_silent_swaps_show_in_the_forces(name: str, reference: Effective) -> Non
 
 @needs_lammps
 @pytest.mark.parametrize(
-    "old, new, words",
+    ("old", "new", "words"),
     [
         ("Si(D) Ge", "Si(D)", "element to type mappings"),
         ("SiCGe.tersoff", "missing.tersoff", "missing.tersoff"),

@@ -84,7 +84,7 @@ def test_spellings_of_one_number(incar: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word, truth",
+    ("word", "truth"),
     [(".TRUE.", True), ("T", True), (".T.", True), ("true", True), ("F", False), (".false.", False), ("FALSE", False)],
 )
 def test_spellings_of_truth(word: str, truth: bool) -> None:
@@ -92,7 +92,7 @@ def test_spellings_of_truth(word: str, truth: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "incar, item",
+    ("incar", "item"),
     [
         ("LWAVE = yes", "LWAVE"),
         ("NSW = 10.5", "NSW"),
@@ -147,7 +147,7 @@ def test_dynamics_need_a_time_step() -> None:
 
 
 @pytest.mark.parametrize(
-    "word, canonical",
+    ("word", "canonical"),
     [("A", "accurate"), ("Accurate", "accurate"), ("acc", "accurate"), ("NORMAL", "normal"), ("High", "high")],
 )
 def test_first_letter_of_precision_counts(word: str, canonical: str) -> None:
@@ -155,9 +155,12 @@ def test_first_letter_of_precision_counts(word: str, canonical: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "incar, algorithm, number",
+    ("incar", "algorithm", "number"),
     [
         ("ALGO = F", "fast", 68),
+        ("ALGO = Normal", "normal", 38),
+        ("ALGO = N", "normal", 38),
+        ("ALGO = Nothing", "nothing", 2),
         ("ALGO = VeryFast", "veryfast", 48),
         ("IALGO = 48", "veryfast", 48),
         ("ALGO = All", "all", 58),
@@ -224,7 +227,7 @@ def test_groups_and_quotes() -> None:
 
 
 @pytest.mark.parametrize(
-    "kpoints, mesh, offset",
+    ("kpoints", "mesh", "offset"),
     [
         ("k\n0\nGamma\n4 4 4\n0 0 0\n", [4, 4, 4], [0, 0, 0]),
         ("k\n0\nGamma\n4 4 4\n", [4, 4, 4], [0, 0, 0]),
@@ -321,7 +324,7 @@ def test_potcar_overrules_the_names_in_poscar() -> None:
 
 
 @pytest.mark.parametrize(
-    "old, new",
+    ("old", "new"),
     [
         ("2\nDirect", "3\nDirect"),
         ("5.43", "0"),

@@ -132,7 +132,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("old, new, words", REFUSED)
+@pytest.mark.parametrize(("old", "new", "words"), REFUSED)
 def test_refusals_without_the_program(old: str, new: str, words: str) -> None:
     assert old in WIN
     refusal = read(WIN.replace(old, new, 1)).refusal
@@ -141,7 +141,7 @@ def test_refusals_without_the_program(old: str, new: str, words: str) -> None:
 
 
 @needs_wannier90
-@pytest.mark.parametrize("old, new, words", REFUSED)
+@pytest.mark.parametrize(("old", "new", "words"), REFUSED)
 def test_wannier90_refuses_the_same_in_its_words(old: str, new: str, words: str) -> None:
     refusal = ask(WIN.replace(old, new, 1)).refusal
     assert refusal is not None
@@ -155,9 +155,17 @@ def test_every_keyword_of_the_table_is_one_of_wannier90() -> None:
 
     example = {"bool": "F", "int": "1", "real": "1.0", "reals": "0 0 0", "ints": "2 2 2", "str": "x", "range": "1"}
     # What has a value already, or needs another keyword beside it.
-    left_out = (
-        "num_wann num_bands mp_grid dis_win_max dis_froz_max num_iter iprint fermi_energy_max fermi_energy_step".split()
-    )
+    left_out = [
+        "num_wann",
+        "num_bands",
+        "mp_grid",
+        "dis_win_max",
+        "dis_froz_max",
+        "num_iter",
+        "iprint",
+        "fermi_energy_max",
+        "fermi_energy_step",
+    ]
     names = [k for k in _types() if k not in left_out]
     switches = [k for k in names if _types()[k] == "bool"]
     others = [k for k in names if k not in switches]

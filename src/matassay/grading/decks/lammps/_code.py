@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -239,7 +240,12 @@ class _Reading:
     def run(self) -> None:
         error = self.result.get("error")
         if error is not None:
-            self.b.complain(self.file, error_text(str(error["message"])))
+            text, ours = error_text(str(error["message"])), error["stage"] == "forces"
+            # What fails only while we take forces is no fault of a deck that asks for none.
+            self.b.complain(self.file, text, refuses=not ours)
+            if ours:
+                self.b.cannot_tell("forces", text)
+                self.b.cannot_tell("energies", text)
         if "info" not in self.result:
             return
         facts = system(self.result["info"])
@@ -355,13 +361,14 @@ class _Reading:
             self.put("elements_match", all(agree), "pair_coeff against masses")
 
     def neighbours(self) -> None:
-        report = str(self.result.get("screen", "")) + str(self.result.get("setup", ""))
-        found = re.findall(r"update: every = (\d+) steps, delay = (\d+) steps, check = (yes|no)", report)
-        if found:
-            every, delay, check = found[-1]
-            self.put("neigh_every", int(every))
-            self.put("neigh_delay", int(delay))
-            self.put("neigh_check", check == "yes")
+        # Set-up reports are no source: a minimisation uses its own settings for itself, and unchanged ones are not shown.
+        settings = {"every": "1", "delay": "0", "check": "yes"}
+        for command in self.commands:
+            if command[0] == "neigh_modify":
+                settings |= {k: v for k, v in pairwise(command[1:]) if k in settings}
+        self.put("neigh_every", number(settings["every"]))
+        self.put("neigh_delay", number(settings["delay"]))
+        self.put("neigh_check", settings["check"] in ("yes", "on", "true"))
         skin = self.last("neighbor")
         value = number(skin[0]) if skin else _SKIN.get(str(self.result.get("units")), 2.0)
         if not isinstance(value, str):
@@ -435,7 +442,8 @@ class _Reading:
 
     def forces(self) -> None:
         result = self.result
-        if "forces" not in result or "structure" not in self.b.values:
+        complete = len(result.get("forces", ())) == len(result.get("energies", ())) == CONFIGURATIONS + 1
+        if not complete or "structure" not in self.b.values:
             return
         crystal: Crystal = self.b.values["structure"]
         length, energy = self.scale[:2]

@@ -18,10 +18,8 @@ _NO_VALUE = ("rule", "potcar", "run", "none")
 
 _ALGORITHMS = (
     # (how it may begin, canonical); the first that fits counts, and GW-like names must be given in full
-    ("nothing", "nothing"),
     ("not", "nothing"),
-    ("none", "none"),
-    ("no", "none"),
+    ("non", "none"),
     ("n", "normal"),
     ("v", "veryfast"),
     ("f", "fast"),
