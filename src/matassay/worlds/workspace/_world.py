@@ -26,7 +26,7 @@ from ._probes import run_probes
 from ._types import Limits, Workspace
 from .kernel import CellResult, Kernel
 
-#: Characters of what a cell printed that an agent gets to see, half from its beginning and half from its end.
+#: Characters of what a cell printed that an agent gets to see; the middle of more is left out.
 SHOWN: Final = 20_000
 
 #: Longest code of one cell, characters.
@@ -242,17 +242,8 @@ class WorkspaceWorld:
 
 
 def _observation(result: CellResult) -> Observation:
-    parts = [result.stdout]
-    if result.value:
-        parts.append(result.value)
-    if result.error is not None:
-        parts.append(result.error.traceback or f"{result.error.name}: {result.error.value}")
-    text = "\n".join(part.rstrip("\n") for part in parts if part)
-    if len(text) > SHOWN:
-        half = SHOWN // 2
-        text = f"{text[:half]}\n... {len(text) - SHOWN} characters left out ...\n{text[-half:]}"
     return Observation(
-        text=plain_text(text),
+        text=plain_text(result.report(SHOWN)),
         images=tuple(d.data for d in result.displays if d.media_type == "image/png"),
         final=result.final,
         extra={"failed": not result.ok, "seconds": result.seconds, "died": result.died},
