@@ -62,6 +62,7 @@ def base_environment(software: Software) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108 - of the sandbox
+        "XDG_CACHE_HOME": "/tmp/cache",  # noqa: S108 - of the sandbox
         "PYTHONDONTWRITEBYTECODE": "1",  # nothing but the agent's own files in its folder
         # MPI on one machine, without a network.
         "OMPI_MCA_btl": "self,vader",
@@ -203,8 +204,6 @@ def build_arguments(
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         if (Path("/usr") / name).is_dir():
             args += ["--symlink", f"usr/{name}", f"/{name}"]
-    for path in binds(software):
-        bind(path)
     args += ["--perms", "0755", "--dir", "/etc"]
     made.add("/etc")
     for name in _ETC:
@@ -222,6 +221,8 @@ def build_arguments(
     for place in ("/dev/shm", "/tmp", "/var/tmp"):  # noqa: S108 - of the sandbox
         args += ["--perms", "1777", "--size", str(limits.tmp), "--tmpfs", place]
     args += ["--perms", "0755", "--size", str(limits.disk), "--tmpfs", HOME]
+    for path in binds(software):  # after the folders above, in which an environment may lie
+        bind(path)
     for folder, files in ((INPUTS, inputs), (MANUALS, manuals)):
         fds = {
             name: sources.file(content) if isinstance(content, Path) else sources.text(content)

@@ -1,8 +1,8 @@
 """Memory of a sandbox, added up from /proc where no control group counts it.
 
 Anonymous and shared memory of all its processes, each page counted once in proportion to who shares it, and what lies
-in memory files that only a descriptor holds. Files in its folders are limited by the folders' sizes and are not
-counted.
+in memory files that only a descriptor holds. What is in its folders' files is limited by the folders' sizes and is
+not counted, but names without content are, of which a folder can hold millions.
 """
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ from dataclasses import dataclass
 
 #: Time between two looks, s.
 INTERVAL = 0.1
+
+#: Memory that a name in a folder takes in the kernel, bytes.
+_NAME = 1024
+
+#: Folders of the sandbox that can be written.
+_FOLDERS = ("workspace", "tmp", "var/tmp", "dev/shm")
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,19 @@ def measure(namespace: str, spare: int) -> Usage:
         if own > most and pid != spare:
             most, largest = own, pid
         memory_files.update(_memory_files(pid))
-    return Usage(total + sum(memory_files.values()), largest)
+    return Usage(total + sum(memory_files.values()) + _names(spare) * _NAME, largest)
+
+
+def _names(pid: int) -> int:
+    """How many files and folders there are in the sandbox."""
+    count = 0
+    for folder in _FOLDERS:
+        try:
+            status = os.statvfs(f"/proc/{pid}/root/{folder}")
+        except OSError:
+            continue
+        count += status.f_files - status.f_ffree
+    return count
 
 
 def _resident(pid: int) -> int:
