@@ -2,6 +2,19 @@
 
 One interface, `DeckCode`, for all codes. Where the real program is free to ship it is asked (a `Probe` in a fresh
 sandbox, while evidence is collected); otherwise our own readers and tables of defaults answer.
+
+Names that a task may require, beside every tag, variable or keyword of the code itself:
+
+* all codes: ``structure``, ``natoms``, ``species``, ``composition``, ``volume``, ``cell_lengths``, ``cell_angles``
+* with k points: ``k_scheme`` (mesh, points, path), ``k_mesh``, ``k_offset``, ``k_gamma``, ``k_spacing``, ``k_path``
+* VASP and pw.x: ``motion`` (static, relaxation, dynamics, response), ``cell_moves``, ``ions_move``, ``n_fixed``
+* VASP: ``potcar``, ``potcar_functional``, ``U_eff.Cr`` (also LDAUL, LDAUU, LDAUJ), ``charge``, ``total_moment``
+* pw.x: ``Hubbard_U.Mn1``, ``starting_magnetization.Mn1``, ``pseudo.Mn1``, ``mass.Mn1``, ``functional``, ``spin``
+* LAMMPS: ``forces`` and ``energies`` (against a reference deck), ``pair_style``, ``pair_styles``, ``pair_elements``,
+  ``elements``, ``elements_match``, ``masses``, ``timestep``, ``ensemble``, ``temperature``, ``temperature_damping``,
+  ``pressure``, ``run_steps``, ``total_steps``, ``minimize``, ``actions``, ``fix_styles``, ``fix.nvt.temp``, ``group.top``,
+  ``charge``, ``type_charges``, ``skin``, ``neigh_every``, ``dump.custom.every``, ``command.velocity``, ...
+* Wannier90: ``projections.Cr``, ``projections``, ``n_projections``, ``n_kpoints``, ``disentangle``
 """
 
 from ._codes import CODES

@@ -12,6 +12,9 @@ from matassay.core import Failure, Probe
 LARGEST_TEXT = 8 * 1024**2
 """Bytes of a deck's file that is still read as text; a structure of 50 000 sites has half of that."""
 
+MOST_PROBLEMS = 100
+"""Problems of one deck that are kept."""
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -139,8 +142,9 @@ class Builder:
         refuses: bool = True,
         failure: Failure = Failure.SOFTWARE_USAGE,
     ) -> None:
-        """Note a problem."""
-        self.problems.append(Problem(file, line, text, failure, refuses))
+        """Note a problem; of very many the first are enough."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(file, line, text, failure, refuses))
 
     def build(self) -> Effective:
         """The result."""

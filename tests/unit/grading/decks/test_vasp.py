@@ -311,6 +311,28 @@ def test_one_structure_in_many_spellings(name: str) -> None:
     assert sites == pytest.approx(np.array([[0, 0, 0], [0.25, 0.25, 0.25]]))
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "Si\nGe_d",
+        "Si Ge_d",
+        "Si, Ge_d # in this order",
+        "PBE\nSi\nGe_d\n",
+        "PAW_PBE Si 05Jan2001\nPAW_PBE Ge_d 03Jul2007\n",
+        "TITEL = PAW_PBE Si 05Jan2001\nTITEL = PAW_PBE Ge_d 03Jul2007",
+        "potpaw_PBE.54/Si/POTCAR\npotpaw_PBE.54/Ge_d/POTCAR",
+        "- Si\n- Ge_d",
+    ],
+)
+def test_names_of_data_sets(spec: str) -> None:
+    poscar = "SiGe\n1\n5 0 0\n0 5 0\n0 0 5\nSi Ge\n1 1\nDirect\n0 0 0\n.5 .5 .5\n"
+    effective = read("", poscar=poscar, potcar=spec)
+    assert effective.problems == ()
+    assert effective.values["potcar"] == ["Si", "Ge_d"]
+    if "PBE" in spec and "/" not in spec:
+        assert effective.values["potcar_functional"] == "PBE"
+
+
 def test_potcar_overrules_the_names_in_poscar() -> None:
     poscar = "SiGe\n1\n5 0 0\n0 5 0\n0 0 5\nSi Ge\n1 2\nDirect\n0 0 0\n.5 .5 .5\n.2 .2 .2\n"
     right = read("", poscar=poscar, potcar="Si\nGe_d\n")

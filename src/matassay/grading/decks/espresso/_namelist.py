@@ -107,6 +107,8 @@ def _namelist(text: str, at: int, lines: _Lines) -> tuple[list[Assignment], int]
         if match is not None:
             current = Assignment(match.group(1), match.group(2), [], lines.at(match.start(1)))
             found.append(current)
+            if len(found) > 10_000:
+                raise BadNamelist("has more variables than pw.x")
             at = match.end()
             continue
         token = _TOKEN.match(text, at)

@@ -37,6 +37,9 @@ _DERIVED = {
     "LNONCOLLINEAR": "",
 }
 _PER_SPECIES = re.compile(r"(LDAUL|LDAUU|LDAUJ|U_eff)\.[A-Z][a-z]?\d*\Z", re.IGNORECASE)
+_TITLES = {"PAW_PBE": "PBE", "PAW_GGA": "PW91", "PAW_LDA": "LDA", "PAW": "LDA"}
+"""How the title of a POTCAR file begins, and the functional that it means."""
+_BESIDE = re.compile(r"(TITEL|-|\d\d[A-Za-z]{3}\d{4})\Z", re.IGNORECASE)
 _FUNCTIONAL = re.compile(r"(PBE|LDA|PW91|PBEsol|USPP|US)(_\w+)?\Z", re.IGNORECASE)
 
 
@@ -90,15 +93,18 @@ def _read_potcar(files: Mapping[str, bytes], builder: Builder) -> tuple[str, ...
     if text is None:
         return ()
     labels: list[str] = []
+    functional = None
     for line in text.split("\n"):
-        for token in re.split(r"[\s,]+", re.split(r"[#!]", line)[0].strip()):
-            if _FUNCTIONAL.match(token) and not labels and "potcar_functional" not in builder.values:
-                builder.put("potcar_functional", token.upper(), "POTCAR", explicit=True)
-            elif token:
-                # A path such as PAW_PBE/Si_d/POTCAR or potpaw_PBE/Si_d names the data set as well.
-                parts = [p for p in token.split("/") if p and p.upper() != "POTCAR"]
-                if parts and parts[-1].upper() not in ("PAW_PBE", "PAW"):
-                    labels.append(parts[-1])
+        for token in re.split(r"[\s,=]+", re.split(r"[#!]", line)[0].strip()):
+            # Titles (`PAW_PBE Ge_d 03Jul2007`) and paths (`potpaw_PBE/Si/POTCAR`) name the data set as well.
+            parts = [p for p in token.split("/") if p and p.upper() != "POTCAR"]
+            word = parts[-1] if parts else ""
+            if word.upper() in _TITLES or (not labels and _FUNCTIONAL.match(word)):
+                functional = functional or _TITLES.get(word.upper(), word.upper())
+            elif word and not _BESIDE.match(word):
+                labels.append(word)
+    if functional:
+        builder.put("potcar_functional", functional, "POTCAR", explicit=True)
     if len(labels) > 200 or any(element(label) not in masses() for label in labels):
         builder.complain("POTCAR", "expected the names of POTCAR data sets, one per species", failure=Failure.FORMAT)
         return ()
