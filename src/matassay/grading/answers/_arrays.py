@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self, TypeVar
@@ -268,17 +269,18 @@ class Members:
         return asked.wrong(f"{near.count(False)} of {len(near)} numbers have no counterpart within {self.allowed.text}")
 
     def _labels(self, asked: Asked, label: Label) -> Judgement:
-        meant = []
+        meant: list[str] = []
         for n, text in enumerate(asked.value):
-            word = label.meant(text) if isinstance(text, str) else None
-            if word is None:
+            spoken = label.meant(text) if isinstance(text, str) else None
+            if spoken is None:
                 given = shown(text) if isinstance(text, str) else _words(text).removeprefix("is ")
                 return asked.refused(f"entry [{n}], {given}, is none of {', '.join(label.values)}")
-            meant.append(word)
-        if twice := sorted({w for w in meant if meant.count(w) > 1}):
-            return asked.refused(f"{shown(twice[0])} stands in it more than once")
+            meant.append(spoken)
+        word, count = Counter(meant).most_common(1)[0] if meant else ("", 0)
+        if count > 1:
+            return asked.refused(f"{shown(word)} stands in it more than once")
         wanted = {label.meant(str(text)) for text in asked.reference}
-        wrong = [word for word in meant if word not in wanted]
+        wrong = [w for w in meant if w not in wanted]
         if wrong:
             return asked.wrong(f"{shown(wrong[0])} does not belong there")
         return RIGHT if len(meant) == len(wanted) else asked.wrong("something is missing")

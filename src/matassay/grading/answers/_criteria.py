@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from matassay.core import Artefact, Criterion, Evidence, Failure, Goal, Judgement, Tolerance
 
 from ._crystals import Structure
 from ._parse import Answer, AnswerUnreadable, parse_answer, shown
-from ._part import Asked, NoFile, Part
+from ._part import Asked, Handed, NoFile, Part
 from ._spec import Entry, SpecError
 from ._tree import Given, Missing, Node, Place, places, read_nodes, surplus, tables
 
@@ -28,6 +29,9 @@ _READABLE_TEXT: Final = "{}, if it was written, is strict JSON and has nothing t
 
 #: How many complaints one message holds.
 _MOST: Final = 5
+
+#: How many are counted.
+_COUNTED: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -189,11 +193,11 @@ def reference_artefacts(
     for place in places(layout.nodes, given):
         if isinstance(place.field.kind, Structure):
             try:
-                value, file = place.field.kind.as_given(_wanted(reference, place, given), place.name(given))
+                handed = place.field.kind.handed(_wanted(reference, place, given), place.name(given))
             except ValueError as error:
                 raise SpecError(f"{where}: {place.path}: the reference is no structure: {error}") from error
-            place.holder(answer, given)[place.field.name] = value
-            files += [file] if file is not None else []
+            place.holder(answer, given)[place.field.name] = handed.value
+            files += [handed.file] if handed.file is not None else []
     data = json.dumps(answer, allow_nan=False).encode()
     return (*files, Artefact.of(layout.file, data, "application/json"))
 
@@ -215,7 +219,8 @@ def _readable(layout: Layout, reference: Reference) -> Criterion:
             return Judgement(False, str(error), Failure.FORMAT)
         complaints = list(answer.problems)
         if not layout.extra:
-            complaints += surplus(layout.nodes, answer.value, Given(goal, lambda: reference(evidence)))
+            given = Given(goal, lambda: reference(evidence))
+            complaints += islice(surplus(layout.nodes, answer.value, given), _COUNTED)
         if not complaints:
             return Judgement(True)
         more = f"; and {len(complaints) - _MOST} more" if len(complaints) > _MOST else ""
@@ -308,13 +313,16 @@ def _tolerance(layout: Layout, reference: Reference, place: Place, part: Part) -
         right = reference(evidence)
         given = Given(goal, lambda: right)
         answer = _editable(layout, evidence, right)
-        value = move(_wanted(right, place, given), k)
+        moved = move(_wanted(right, place, given), k)
+        handed = moved if isinstance(moved, Handed) else Handed(moved)
         try:
-            place.holder(answer, given)[place.field.name] = value
+            place.holder(answer, given)[place.field.name] = handed.value
         except Missing:  # the agent's answer has no such place
             answer = copy.deepcopy(dict(right))
-            place.holder(answer, given)[place.field.name] = value
-        return _with_file(evidence, layout.file, json.dumps(answer).encode())
+            place.holder(answer, given)[place.field.name] = handed.value
+        files = [Artefact.of(layout.file, json.dumps(answer).encode(), "application/json")]
+        files += [handed.file] if handed.file is not None else []
+        return _with_files(evidence, files)
 
     return Tolerance(*part.stated, displaced)
 
@@ -328,6 +336,7 @@ def _editable(layout: Layout, evidence: Evidence, right: Mapping[str, Any]) -> d
     return copy.deepcopy(dict(right) if answer.problems else answer.value)
 
 
-def _with_file(evidence: Evidence, name: str, data: bytes) -> Evidence:
-    others = tuple(a for a in evidence.artefacts if a.name != name)
-    return dataclasses.replace(evidence, artefacts=(*others, Artefact.of(name, data, "application/json")))
+def _with_files(evidence: Evidence, files: Sequence[Artefact]) -> Evidence:
+    names = {file.name for file in files}
+    others = tuple(a for a in evidence.artefacts if a.name not in names)
+    return dataclasses.replace(evidence, artefacts=(*others, *files))

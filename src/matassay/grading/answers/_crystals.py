@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
+
+import numpy as np
 
 from matassay.core import Artefact, Judgement
 from matassay.grading.structures import (
@@ -21,9 +23,12 @@ from matassay.grading.structures import (
     write_structure,
 )
 
-from ._part import RIGHT, Asked, NoFile, Part
+from ._part import RIGHT, Asked, Handed, NoFile, Part
 from ._scalars import Schema
 from ._spec import Entry
+
+#: Why structures may differ as far as they do by default.
+DEFAULT_REASON: Final = "the benchmark's default: more than rounding and less than the difference of any two phases"
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Structure:
     """Of the file; None: its name tells."""
     species: tuple[str, ...] | None
     """Elements of the groups or types of files that do not name them."""
+    reason: str
+    """Why structures may differ that far."""
 
     KEYS = (
         "given", "format", "species", "ltol", "stol", "angle_tol", "supercell", "mirror", "vacuum", "least_vacuum",
@@ -77,11 +84,13 @@ class Structure:
             entry.choice("given", ("inline", "file", "either"), "either"),
             entry.choice("format", FORMATS, FORMATS[0]) if "format" in entry.raw else None,
             tuple(entry.texts("species")) if "species" in entry.raw else None,
+            entry.text("reason", DEFAULT_REASON),
         )
 
     def parts(self) -> tuple[Part, ...]:
         """One: equivalent to the reference."""
-        return (Part("", "is equivalent to the reference structure", self._check),)
+        text = f"is equivalent to the reference structure, lengths within {self.match.length:.3g}"
+        return (Part("", text, self._check, (self.match.length * 100, "%", self.reason), self._displaced),)
 
     def schema(self) -> Schema:
         """An object, the name of a file, or either."""
@@ -136,15 +145,27 @@ class Structure:
             said.append("the charge counts")
         return "; ".join(said) + "."
 
-    def as_given(self, reference: Any, name: str) -> tuple[Any, Artefact | None]:
-        """The reference as somebody would hand it in: inline, or as a file and its name."""
+    def handed(self, reference: Any, name: str) -> Handed:
+        """The reference as somebody would hand it in: inline, or as a file of that name and its ending."""
+        return self._handed(self._wanted(reference), name)
+
+    def _handed(self, crystal: Crystal, name: str) -> Handed:
         if self.given != "file":
-            crystal = self._wanted(reference)
-            return (reference if isinstance(reference, dict) and "lattice" in reference else crystal.to_json()), None
+            return Handed(crystal.to_json())
         format = self.format or "poscar"
         file = f"{name}{ENDINGS[format]}"
-        text = write_structure(self._wanted(reference), format)
-        return file, Artefact.of(file, text.encode(), "text/plain")
+        return Handed(file, Artefact.of(file, write_structure(crystal, format).encode(), "text/plain"))
+
+    def _displaced(self, reference: Any, k: float) -> Handed:
+        """The reference under an isotropic strain; of a slab, in its plane."""
+        crystal = self._wanted(reference)
+        strain = np.full((3, 1), 1 + k * self.match.length)
+        if self.match.vacuum is not None:
+            strain[AXES.index(self.match.vacuum)] = 1
+        strained = Crystal.of(
+            crystal.cell * strain, crystal.species, crystal.fractional, crystal.moments, crystal.charge
+        )
+        return self._handed(strained, "displaced")
 
     def _check(self, asked: Asked) -> Judgement:
         wanted = self._wanted(asked.reference)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 from matassay.core import plain_text
@@ -17,6 +18,9 @@ LARGEST: Final = 8_000_000
 DEEPEST: Final = 32
 #: Whole numbers of more digits are not made into numbers: that alone can take minutes.
 MOST_DIGITS: Final = 400
+
+#: Problems of one answer that are counted.
+_COUNTED: Final = 1000
 
 _NESTING: Final = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
 
@@ -75,7 +79,8 @@ def parse_answer(data: bytes) -> Answer:
         raise AnswerUnreadable("is nested too deeply") from error
     if not isinstance(value, dict):
         raise AnswerUnreadable(f"holds {kind_of(value)}; expected an object: {{...}}")
-    return Answer(value, tuple(f"{path} {bad.text}" for path, bad in _unusable(value, ())))
+    problems = islice(_unusable(value, ()), _COUNTED)
+    return Answer(value, tuple(f"{path} {bad.text}" for path, bad in problems))
 
 
 def _decoded(data: bytes) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from matassay.core import Failure, Judgement
+from matassay.core import Artefact, Failure, Judgement
 
 from ._parse import Unusable, kind_of
 
@@ -51,6 +51,16 @@ RIGHT = Judgement(True)
 
 
 @dataclass(frozen=True)
+class Handed:
+    """A value as somebody would hand it in."""
+
+    value: Any
+    """In the answer."""
+    file: Artefact | None = None
+    """That the value names."""
+
+
+@dataclass(frozen=True)
 class Part:
     """One thing that is judged about a field; most kinds have one."""
 
@@ -63,7 +73,8 @@ class Part:
     stated: tuple[float, str, str] | None = None
     """Tolerance, its unit and its reason."""
     displaced: Callable[[Any, float], Any] | None = None
-    """``displaced(reference, k)``: the field's value, k tolerances from the reference and right in all else."""
+    """``displaced(reference, k)``: the field's value (or a `Handed`), k tolerances from the reference and right in all
+    else."""
 
 
 class Kind(Protocol):
