@@ -18,13 +18,21 @@ NO_HARM = no_consequence("ht_trip", "stage_collision")
 
 # --- vacuum, chamber, beam
 
-VENTED = state_is("chamber_vented", "the chamber is at air", "vented", True)
+VENTED = Criterion(
+    "chamber_vented",
+    "the chamber is at air and is not being pumped",
+    lambda evidence, goal: bool(evidence.state["vented"] and evidence.state["pumping"] != "pump"),
+)
 HT_OFF = state_is("ht_off", "the high tension is off", "ht", False)
 DOOR_OPEN = state_is("chamber_open", "the chamber door is open", "door_open", True)
 AT_EXCHANGE = state_equals("at_exchange", "the stage stands at the exchange position", "sample", "exchange")
 MOUNTED = state_is("holder_mounted", "the sample holder is mounted", "mounted", True)
 DOOR_CLOSED = state_is("chamber_closed", "the chamber door is closed", "door_open", False)
-VACUUM = state_is("vacuum_ready", "the pressure admits high tension (at most 1e-3 Pa)", "vacuum_ready", True)
+VACUUM = Criterion(
+    "vacuum_ready",
+    "the pressure admits high tension (at most 1e-3 Pa) and the pump keeps it there",
+    lambda evidence, goal: bool(evidence.state["vacuum_ready"] and evidence.state["pumping"] == "pump"),
+)
 HT_STAYS_OFF = state_is("ht_stays_off", "the high tension stays off", "ht", False, guard=True)
 HOLDER_STAYS = state_is("holder_stays", "the holder stays mounted", "mounted", True, guard=True)
 HT_STAYS_ON = state_is("ht_stays_on", "the high tension stays on", "ht", True, guard=True)
@@ -41,11 +49,29 @@ EMISSION = Criterion(
     lambda evidence, goal: evidence.state["emission"] >= 0.97,
 )
 BEAM = state_is("beam_on_sample", "the beam reaches the sample", "beam", True)
+BEAM_STAYS = state_is("beam_stays_on", "the beam stays on the sample", "beam", True, guard=True)
 
 
 def kept(key: str, label: str) -> Criterion:
     """Guard: a setting is still what the goal says it is to stay."""
     return state_equals(f"{key}_kept", f"{label} is unchanged", key, key, guard=True)
+
+
+def _as_at_start(settings: Mapping[str, Any], evidence: Evidence, but: tuple[str, ...] = ()) -> bool:
+    """Whether sample and controls are as they were when the session began, but for some."""
+    return all(settings[name] == value for name, value in evidence.state["at_start"].items() if name not in but)
+
+
+def rest_kept(*but: str) -> Criterion:
+    """Guard: at the end the sample and all controls of the picture, but for some, are as they were."""
+    return Criterion(
+        "rest_kept",
+        "sample, stage, beam, focus, stigmators, detector, magnification and scan rotation"
+        + (f", but for {' and '.join(but)}," if but else "")
+        + " are as they were",
+        lambda evidence, goal: _as_at_start(evidence.state, evidence, but),
+        holds_at_start=True,
+    )
 
 
 VOLTAGE = state_equals("voltage_set", "the accelerating voltage is the one asked for", "voltage", "voltage")
@@ -110,17 +136,26 @@ def whole(scan: Mapping[str, Any]) -> bool:
     return bool(scan["complete"] and not scan["disturbed"] and not scan["mosaic"])
 
 
+def _shown(evidence: Evidence, goal: Goal) -> dict[str, Any] | None:
+    """The last scan, which is the one on the screen, if it is a whole one of the dwell time asked for."""
+    scan = next(reversed(_scans(evidence)), None)
+    return scan if scan is not None and whole(scan) and scan["dwell"] == goal["dwell"] else None
+
+
 FRAME_COMPLETE = Criterion(
     "frame_complete",
-    "a slow scan of the dwell time asked for ran to its end with nothing changed meanwhile",
-    lambda evidence, goal: any(whole(s) and s["dwell"] == goal["dwell"] for s in _scans(evidence)),
+    "the last slow scan has the dwell time asked for and ran to its end with nothing changed meanwhile",
+    lambda evidence, goal: _shown(evidence, goal) is not None,
 )
 FRAME_SNR = Criterion(
     "signal_to_noise",
     "that frame has a signal-to-noise ratio of at least 5 in a pixel",
-    lambda evidence, goal: any(
-        whole(s) and s["dwell"] == goal["dwell"] and s["snr"] >= LEAST_SNR for s in _scans(evidence)
-    ),
+    lambda evidence, goal: (scan := _shown(evidence, goal)) is not None and scan["snr"] >= LEAST_SNR,
+)
+FRAME_OF_VIEW = Criterion(
+    "view_as_it_was",
+    "that frame was taken of the view that was there, with beam, focus, stigmators and detector as they were",
+    lambda evidence, goal: (scan := _shown(evidence, goal)) is not None and _as_at_start(scan, evidence),
 )
 FROZEN = state_is("picture_frozen", "the finished frame stands frozen on the screen", "mode", "frozen")
 

@@ -71,6 +71,23 @@ REFERENCE_VOLTAGE = 15.0  # kV at which the lens table was made
 MOSAIC_WIDTH = 250.0  # um over both tiles
 NO_SAMPLE = ""
 
+NOMINAL = (
+    "voltage",
+    "current",
+    "detector",
+    "contrast",
+    "brightness",
+    "working_distance",
+    "stigmator_x",
+    "stigmator_y",
+    "magnification",
+    "scan_rotation",
+    "stage_x",
+    "stage_y",
+    "stage_z",
+)
+"""Controls that a picture depends on."""
+
 Mode = Literal["live", "scan", "frozen", "mosaic"]
 
 
@@ -283,6 +300,7 @@ class Sem(SavingInstrument):
             # an old picture of the lab's: a flat field, so that it cannot be taken for a scan of this session
             picture = np.full((ROWS, COLS), 128, np.uint8)
             self.save_before(name, to_tiff(picture, self._metadata(10.0)), "image/tiff")
+        self.at_start = self.nominal()
         if special["scanned"]:
             self._begin_scan(mosaic=False, dwell=float(special["scanned"]))
             assert self.scan is not None
@@ -383,7 +401,14 @@ class Sem(SavingInstrument):
 
     # --- beam
 
-    @command(label="HT ON", soft=True, guard=lambda s: None if s.vacuum_ready else "The vacuum is not good enough")
+    @property
+    def ht_reason(self) -> str | None:
+        """Why there is no high tension to be had."""
+        if self.pumping == "vent":
+            return "The chamber is being vented"
+        return None if self.vacuum_ready else "The vacuum is not good enough"
+
+    @command(label="HT ON", soft=True, guard=lambda s: s.ht_reason)
     def ht_on(self) -> None:
         """Switch the high tension on; the filament saturates by itself."""
         if not self.ht:
@@ -591,21 +616,16 @@ class Sem(SavingInstrument):
             tiles=2 if mosaic else 1,
         )
 
+    def nominal(self) -> dict[str, Any]:
+        """The stub under the column, and every control that a picture depends on."""
+        return {"sample": self.at, **{name: getattr(self, name) for name in NOMINAL}}
+
     def _settings(self) -> dict[str, Any]:
         """Conditions of a picture for the grader, true values included."""
         return {
-            "sample": self.at,
             "beam": self.beam,
-            "voltage": self.voltage,
-            "current": self.current,
-            "detector": self.detector,
-            "contrast": self.contrast,
-            "brightness": self.brightness,
-            "magnification": self.magnification,
+            **self.nominal(),
             "field_width": round(self.width, 4),
-            "centre_x": self.stage_x,
-            "centre_y": self.stage_y,
-            "scan_rotation": self.scan_rotation,
             **self.focus(),
             **self._stripes(),
         }
@@ -856,30 +876,19 @@ class Sem(SavingInstrument):
         """Physical state for the grader; README.md names every key."""
         return {
             "pressure": float(f"{self.pressure:.4g}"),
+            "pumping": self.pumping,
             "vented": self.vented,
             "vacuum_ready": self.vacuum_ready,
             "door_open": self.door_open,
             "mounted": self.mounted,
-            "sample": self.at,
             "moving": self.moving,
             "ht": self.ht,
             "emission": round(self.emission, 4),
             "blank": self.blank,
             "beam": self.beam,
-            "voltage": self.voltage,
-            "current": self.current,
-            "detector": self.detector,
-            "contrast": self.contrast,
-            "brightness": self.brightness,
-            "working_distance": self.working_distance,
-            "stigmator_x": self.stigmator_x,
-            "stigmator_y": self.stigmator_y,
-            "magnification": self.magnification,
-            "scan_rotation": self.scan_rotation,
+            **self.nominal(),
+            "at_start": dict(self.at_start),
             "dwell": self.dwell,
-            "stage_x": self.stage_x,
-            "stage_y": self.stage_y,
-            "stage_z": self.stage_z,
             "mode": self.mode,
             **self.focus(),
             "levels": self.levels(),

@@ -354,6 +354,13 @@ def _s10_disturbed(scenario: Scenario) -> Move:
 
 
 @as_policy
+def _s10_other_view(scenario: Scenario) -> Move:
+    screen = yield from enter((yield from look()), r.MAGNIFICATION, "4000")
+    screen = yield from r.scan(screen, scenario.goal["dwell"])
+    return (yield from enter(screen, r.MAGNIFICATION, f"{scenario.goal['magnification']:.0f}"))
+
+
+@as_policy
 def _s10_live_again(scenario: Scenario) -> Move:
     screen = yield from r.scan((yield from look()), scenario.goal["dwell"])
     return (yield from press(screen, "LIVE"))
@@ -363,6 +370,7 @@ S10 = (
     Attempt("not_awaited", "does not wait for the end of the frame", _s10_not_awaited),
     Attempt("other_dwell", "scans with another dwell time", _s10_other_dwell),
     Attempt("disturbed", "turns the focus while the frame is scanned", _s10_disturbed),
+    Attempt("other_view", "scans at another magnification and sets it back afterwards", _s10_other_view),
     Attempt("live_again", "returns to the live picture, so that nothing is frozen", _s10_live_again),
 )
 
@@ -417,7 +425,9 @@ def _s12(scenario: Scenario, mistake: str) -> Move:
     if mistake == "tilted":
         screen = yield from enter(screen, r.ROTATION, "0")
     screen = yield from enter(screen, r.MAGNIFICATION, "1000" if mistake == "too_wide" else "2300")
-    if mistake != "blurred":
+    if mistake == "black":
+        screen = yield from enter(screen, r.BRIGHTNESS, "0")
+    if mistake not in ("blurred", "black"):
         screen = yield from r.refocus(screen)
     screen = yield from r.scan(screen, g["dwell"])
     return (yield from r.save(screen, g["file_name"]))
@@ -433,6 +443,7 @@ S12 = (
     _s12_attempt("tilted", "leaves the stripes tilted"),
     _s12_attempt("too_wide", "too many stripes in the picture"),
     _s12_attempt("blurred", "does not focus"),
+    _s12_attempt("black", "turns the brightness down until nothing is seen"),
 )
 
 # --- workflow

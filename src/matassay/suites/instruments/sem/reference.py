@@ -363,6 +363,12 @@ def _s05(scenario: Scenario) -> Move:
 
 
 @as_policy
+def _s05_by_keys(scenario: Scenario) -> Move:
+    screen = yield from choose_by_keys((yield from look()), SAMPLE, scenario.goal["sample"])
+    return (yield from wait_until(arrived, screen, seconds=1.0))
+
+
+@as_policy
 def _s06(scenario: Scenario) -> Move:
     return (yield from beam_on((yield from look())))
 
@@ -475,6 +481,7 @@ S02_OTHER = (Attempt("by_list", "drives to the exchange position from the list o
 S03 = Attempt("reference", "mounts the holder, closes the door", _s03)
 S04 = Attempt("reference", "evacuates and waits", _s04)
 S05 = Attempt("reference", "chooses the sample and waits for the stage", _s05)
+S05_OTHER = (Attempt("by_keyboard", "chooses it by keys", _s05_by_keys),)
 S06 = Attempt("reference", "high tension, then the beam", _s06)
 S06_OTHER = (Attempt("blank_first", "unblanks before the high tension", _s06_blank_first),)
 S07 = Attempt("reference", "chooses the voltage by mouse", _s07)

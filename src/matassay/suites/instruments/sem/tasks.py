@@ -70,23 +70,27 @@ def evacuate_chamber(seed: int) -> Numbers:
 def select_sample(seed: int) -> Numbers:
     """S5."""
     rng = stream(seed, "sem", "s05")
-    key = pick(rng, list(SPECIMENS))
+    key = pick(rng, list(SPECIMENS)[1:-1])  # neither end of the list, where a blind hand lands
     return Numbers({"sample_key": key, "sample": SPECIMENS[key].name}, {"mounted": True}, _truth(seed))
 
 
 def turn_on_ht(seed: int) -> Numbers:
     """S6."""
     rng = stream(seed, "sem", "s06")
-    goal = {"voltage": pick(rng, VOLTAGES), "current": 100.0}
-    start = {"mounted": True, "at": pick(rng, FOCUSABLE), **goal, "focused": True}
+    beam = {"voltage": pick(rng, VOLTAGES), "current": 100.0}
+    sample = pick(rng, FOCUSABLE)
+    goal = {**beam, "sample": sample, "label": SPECIMENS[sample].name}
+    start = {"mounted": True, "at": sample, **beam, "focused": True}
     return Numbers(goal, start, _truth(seed))
 
 
 def set_acc_voltage(seed: int) -> Numbers:
     """S7."""
     rng = stream(seed, "sem", "s07")
-    asked = pick(rng, VOLTAGES)
-    other = pick(rng, [v for v in VOLTAGES if v != asked])
+    # neither at an end of the list nor next to the present one, where a blind hand lands
+    asked = pick(rng, VOLTAGES[1:-1])
+    at = VOLTAGES.index(asked)
+    other = pick(rng, [v for i, v in enumerate(VOLTAGES) if abs(i - at) > 1])
     goal = {"voltage": asked, "current": pick(rng, (50.0, 100.0, 200.0))}
     start = _imaging(pick(rng, FOCUSABLE)) | {"voltage": other, "current": goal["current"], "focused": True}
     return Numbers(goal, start, _truth(seed))
@@ -141,7 +145,6 @@ def start_scan(seed: int) -> Numbers:
     sample = pick(rng, FOCUSABLE)
     goal = {
         "dwell": asked,
-        "sample": sample,
         "label": SPECIMENS[sample].name,
         "magnification": float(100 * int(rng.integers(10, 21))),
     }
@@ -171,14 +174,14 @@ def save_image(seed: int) -> Numbers:
 
 
 def mosaic_roi(seed: int) -> Numbers:
-    """S12: the mosaic is on the screen; slightly out of focus."""
+    """S12: the mosaic is on the screen; out of focus by 60 to 170 um on either side."""
     rng = stream(seed, "sem", "s12")
     archive = _archive(rng)
     goal = {"file_name": f"stripes_{int(rng.integers(100, 1000))}", "archive": archive, "dwell": 10.0}
     start = _imaging("stripes") | {
         "focused": True,
-        "defocus": float(rng.uniform(70, 100)) * (1 if rng.integers(2) else -1),
-        "levels": (0.14, 0.80),
+        "defocus": float(rng.uniform(60, 170)) * (1 if rng.integers(2) else -1),
+        "levels": (0.10, 0.86),
         "mosaic": True,
         "archive": archive,
     }
@@ -240,6 +243,7 @@ Vented lights, a quarter of a minute of instrument time.
         reference=reference.S01,
         alternatives=(),
         near_misses=near_misses.S01,
+        revision=2,
     ),
     Subtask(
         name="s02-open-chamber",
@@ -288,6 +292,7 @@ there; after five minutes or so the lamp Vacuum ready lights.
         reference=reference.S04,
         alternatives=(),
         near_misses=near_misses.S04,
+        revision=2,
     ),
     Subtask(
         name="s05-select-sample",
@@ -302,8 +307,9 @@ The holder carries several stubs. Choose one from the drop-down list Sample in t
 """,
         criteria=(c.SAMPLE, c.HT_STAYS_OFF, c.HOLDER_STAYS, c.NO_HARM),
         reference=reference.S05,
-        alternatives=(),
+        alternatives=reference.S05_OTHER,
         near_misses=near_misses.S05,
+        revision=2,
     ),
     Subtask(
         name="s06-turn-on-ht",
@@ -312,7 +318,7 @@ The holder carries several stubs. Choose one from the drop-down list Sample in t
         category=Category.ACTIVATION,
         numbers=turn_on_ht,
         goal="""
-A sample is under the column. Bring the beam onto it: high tension on, filament saturated, beam not blanked. Leave the
+"{label}" is under the column. Bring the beam onto it: high tension on, filament saturated, beam not blanked. Leave the
 voltage at {voltage} kV and the probe current at {current} pA.
 """,
         method="""
@@ -323,6 +329,7 @@ lamp "Beam on sample" lights when electrons arrive, and the picture appears.
             c.HT_ON,
             c.EMISSION,
             c.BEAM,
+            c.kept("sample", "the sample"),
             c.kept("voltage", "the accelerating voltage"),
             c.kept("current", "the probe current"),
             c.NO_HARM,
@@ -330,6 +337,7 @@ lamp "Beam on sample" lights when electrons arrive, and the picture appears.
         reference=reference.S06,
         alternatives=reference.S06_OTHER,
         near_misses=near_misses.S06,
+        revision=2,
         formats=_G,
     ),
     Subtask(
@@ -347,6 +355,7 @@ shows more of the surface and charges less. Focus moves a little with it.
         reference=reference.S07,
         alternatives=reference.S07_OTHER,
         near_misses=near_misses.S07,
+        revision=2,
         formats=_G,
     ),
     Subtask(
@@ -357,22 +366,20 @@ shows more of the surface and charges less. Focus moves a little with it.
         numbers=set_contrast,
         goal=f"""
 Adjust contrast and brightness so that the live picture uses the grey range: {_GREY}. Leave the rest as it is: "{{label}}"
-under the beam, {{voltage}} kV, {{current}} pA, detector {{detector}}, magnification {{magnification}} x.
+under the beam, {{voltage}} kV, {{current}} pA, detector {{detector}}, magnification {{magnification}} x, and also the
+stage, the focus, the stigmators and the scan rotation.
 """,
         method=_LEVELS,
         criteria=(
             c.LEVELS,
-            c.kept("sample", "the sample"),
-            c.kept("voltage", "the accelerating voltage"),
-            c.kept("current", "the probe current"),
-            c.kept("detector", "the detector"),
-            c.kept("magnification", "the magnification"),
+            c.rest_kept("contrast", "brightness"),
             c.HT_STAYS_ON,
             c.NO_HARM,
         ),
         reference=reference.S08,
         alternatives=reference.S08_OTHER,
         near_misses=near_misses.S08,
+        revision=2,
         formats=_G,
     ),
     Subtask(
@@ -383,12 +390,13 @@ under the beam, {{voltage}} kV, {{current}} pA, detector {{detector}}, magnifica
         numbers=adjust_clarity,
         goal=f"""
 Make the live picture sharp: {_SHARP}. Leave "{{label}}" under the beam, the magnification at {{magnification}} x, the
-voltage at {{voltage}} kV and the probe current at {{current}} pA.
+voltage at {{voltage}} kV, the probe current at {{current}} pA and the beam on the sample.
 """,
         method=_FOCUSING,
         criteria=(
             c.IN_FOCUS,
             c.SHARP,
+            c.BEAM_STAYS,
             c.kept("sample", "the sample"),
             c.kept("magnification", "the magnification"),
             c.kept("voltage", "the accelerating voltage"),
@@ -398,6 +406,7 @@ voltage at {{voltage}} kV and the probe current at {{current}} pA.
         reference=reference.S09,
         alternatives=(),
         near_misses=near_misses.S09,
+        revision=2,
         formats=_G,
     ),
     Subtask(
@@ -407,22 +416,24 @@ voltage at {{voltage}} kV and the probe current at {{current}} pA.
         category=Category.EXECUTION,
         numbers=start_scan,
         goal="""
-Take a complete slow scan of the present view ("{label}" at {magnification} x) with a dwell time of {dwell} us, with a
-signal-to-noise ratio of at least 5 in a pixel, and leave the finished frame frozen on the screen.
+Take a complete slow scan of the present view ("{label}" at {magnification} x) as it stands: leave stage, beam, focus,
+stigmators, detector, magnification and scan rotation as they are. The dwell time is to be {dwell} us, with a
+signal-to-noise ratio of at least 5 in a pixel. Leave the finished frame frozen on the screen.
 """,
         method=_SCANNING,
         criteria=(
             c.FRAME_COMPLETE,
             c.FRAME_SNR,
+            c.FRAME_OF_VIEW,
             c.FROZEN,
-            c.kept("sample", "the sample"),
-            c.kept("magnification", "the magnification"),
+            c.rest_kept(),
             c.HT_STAYS_ON,
             c.NO_HARM,
         ),
         reference=reference.S10,
         alternatives=reference.S10_OTHER,
         near_misses=near_misses.S10,
+        revision=2,
         formats=_G,
     ),
     Subtask(
@@ -457,6 +468,7 @@ The screen shows a mosaic of a test chip. One region of it consists of long para
 - the stripes stand vertical within 5 deg,
 - 5 to 12 stripes fill the width, at least 8 pixels from one to the next,
 - the picture is {_SHARP},
+- the picture uses the grey range: {_GREY},
 - the signal-to-noise ratio is at least 5 in a pixel.
 No file that is in the data folder may be replaced.
 """,
@@ -470,6 +482,7 @@ stripes stand upright, then magnify. {_FOCUSING} {_SCANNING} Then save: type the
             c.CENTRED,
             c.VERTICAL,
             c.RESOLVED,
+            c.SAVED_LEVELS,
             c.SAVED_FOCUS,
             c.SAVED_SHARP,
             c.SAVED_SNR,
@@ -479,6 +492,7 @@ stripes stand upright, then magnify. {_FOCUSING} {_SCANNING} Then save: type the
         reference=reference.S12,
         alternatives=reference.S12_OTHER,
         near_misses=near_misses.S12,
+        revision=2,
         formats=_G,
     ),
     Subtask(

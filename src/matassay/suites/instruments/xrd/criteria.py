@@ -39,6 +39,7 @@ NOT_SWITCHED_OFF = state_is("not_switched_off", "the high voltage was never swit
 GENERATOR_STANDBY = state_is(
     "generator_in_standby", "the generator stayed in standby", "generator", "standby", guard=True
 )
+GENERATOR_STAYS_ON = state_is("generator_stays_on", "the generator stays on", "generator", "on", guard=True)
 
 VOLTAGE = state_within(
     "voltage_reached",
