@@ -104,6 +104,17 @@ def test_wannier90_reads_them_as_we_do(name: str) -> None:
     assert signature(found) == signature(read(WIN))
 
 
+@pytest.mark.parametrize("reader", [read, pytest.param(ask, marks=needs_wannier90)])
+def test_labels_of_sites(reader: Any) -> None:
+    """Two labels of one element get different orbitals: then the element as such has none to tell."""
+    text = WIN.replace("Si 0 0 0", "Si1 0 0 0").replace("Si 0.25", "Si2 0.25").replace("Si:sp3", "Si1:sp3\nsi2 : s;p")
+    found = reader(text)
+    assert found.refusal is None, found.refusal
+    assert found.values["n_projections"] == 8
+    assert "projections.Si" not in found.values
+    assert reader(text.replace("s;p", "sp3")).values["projections.Si"] == ["sp3"]
+
+
 @needs_wannier90
 def test_projections_that_only_the_program_expands() -> None:
     found = ask(WIN.replace("Si:sp3", "Si:s;p:z=0,0,1:x=1,0,0"))

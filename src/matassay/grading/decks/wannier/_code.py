@@ -240,6 +240,7 @@ def _structure(win: Win, file: str, builder: Builder) -> None:
     factor, rest = _unit(lines) if name == "atoms_cart" else (1.0, lines)
     words = [text.split() for text in rest]
     symbols = tuple(_element(w[0]) for w in words)
+    builder.put("labels", [w[0].lower() for w in words], file)
     positions = _vectors([" ".join(w[1:4]) for w in words], line, len(words), name)
     if name == "atoms_cart":
         positions = positions * factor @ np.linalg.inv(lattice)
@@ -285,9 +286,9 @@ def _projections(win: Win, file: str, builder: Builder) -> None:
     if any(text.lower().startswith("random") for text in lines[:1]):
         builder.put("projections", ["random"], file, explicit=True)
         return
-    crystal = builder.values.get("structure")
+    crystal, labels = builder.values.get("structure"), builder.values.get("labels", [])
     try:
-        found = expand(lines, crystal, builder.values["lattice"], bool(builder.values["spinors"]))
+        found = expand(lines, crystal, labels, builder.values["lattice"], bool(builder.values["spinors"]))
     except ValueError as error:
         builder.complain(file, f"projections: {error}", line)
         return
@@ -356,5 +357,6 @@ def _ask_code(collected: Mapping[str, Any], file: str, builder: Builder) -> None
 def _derive(builder: Builder) -> None:
     v = builder.values
     v.pop("lattice", None)
+    v.pop("labels", None)
     if "num_wann" in v and "num_bands" in v:
         builder.put("disentangle", v["num_bands"] > v["num_wann"], "num_bands and num_wann")

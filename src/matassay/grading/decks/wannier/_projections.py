@@ -74,7 +74,9 @@ class Projection:
         return f"{place} l={self.angular} mr={self.component} r={self.radial}{axes}{spin}"
 
 
-def expand(lines: list[str], crystal: Crystal | None, lattice: Matrix, spinors: bool) -> list[Projection]:
+def expand(
+    lines: list[str], crystal: Crystal | None, labels: list[str], lattice: Matrix, spinors: bool
+) -> list[Projection]:
     """Trial orbitals of a `projections` block.
 
     Raises
@@ -93,7 +95,7 @@ def expand(lines: list[str], crystal: Crystal | None, lattice: Matrix, spinors: 
         functions, *options = [part.strip() for part in rest.split(":")]
         radial = next((int(o[2:]) for o in options if re.fullmatch(r"r=\d", o)), 1)
         pairs = [pair for name in functions.split(";") for pair in _functions(name.strip().lower())]
-        for centre in _centres(site.strip(), crystal, lattice, unit):
+        for centre in _centres(site.strip(), crystal, labels, lattice, unit):
             out.extend(
                 Projection(centre, angular, component, radial, spin=spin)
                 for angular, component in sorted(pairs)
@@ -123,7 +125,9 @@ def _size(angular: int) -> int:
     return 2 * angular + 1 if angular >= 0 else 1 - angular
 
 
-def _centres(site: str, crystal: Crystal | None, lattice: Matrix, unit: float) -> list[tuple[float, float, float]]:
+def _centres(
+    site: str, crystal: Crystal | None, labels: list[str], lattice: Matrix, unit: float
+) -> list[tuple[float, float, float]]:
     kind, equals, numbers = site.partition("=")
     if equals and kind.strip().lower() in ("f", "c"):
         values = [float(v) for v in numbers.split(",")]
@@ -132,10 +136,11 @@ def _centres(site: str, crystal: Crystal | None, lattice: Matrix, unit: float) -
         if kind.strip().lower() == "c":
             values = [float(v) for v in np.array(values) * unit @ np.linalg.inv(lattice)]
         return [(values[0], values[1], values[2])]
-    symbol = site.strip().capitalize()
-    if crystal is None or symbol not in crystal.species:
+    # Labels of sites, `Fe1`, are compared as a whole and without case, as Wannier90 does.
+    label = site.strip().lower()
+    if crystal is None or label not in labels:
         raise ValueError(f"there is no atom {site[:20]!r}")
-    rows = [p for s, p in zip(crystal.species, crystal.positions, strict=True) if s == symbol]
+    rows = [p for name, p in zip(labels, crystal.positions, strict=True) if name == label]
     return [(float(p[0]), float(p[1]), float(p[2])) for p in rows]
 
 
