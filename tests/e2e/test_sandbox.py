@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from matassay.core import EnvironmentFailure
+from matassay.core import EnvironmentFailure, MatAssayError
 from matassay.verify._sandbox import ATTACK_NAMES, SandboxReport, attack_rows, attack_sandbox
 from matassay.worlds.workspace import (
     Limits,
@@ -435,3 +435,8 @@ async def test_sandlock_hides_what_is_not_the_agents(weak: Workspace, tmp_path: 
     tmp_path.chmod(0o755)
     for path in (tmp_path / "secret", Path("/etc/shadow"), software.package_folder() / "__init__.py"):
         assert (await weak.run(["cat", str(path)])).stdout == b""
+
+
+async def test_what_has_no_walls_is_not_attacked() -> None:
+    with pytest.raises(MatAssayError, match="no walls"):
+        await attack_sandbox("none")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import AsyncIterator
 
 import pytest
-from inspect_ai.util import SandboxEnvironment, SandboxUserUnsupportedError
+from inspect_ai.util import SandboxEnvironment, SandboxUnavailableError, SandboxUserUnsupportedError
 from inspect_ai.util._sandbox.self_check import *  # noqa: F403
 
+from matassay.core import UnknownTask
 from matassay.evals._sandbox import WorkspaceConfig, WorkspaceSandbox
 
 # Checks that cannot pass, each with the reason.
@@ -32,3 +35,50 @@ def sandbox_env(request: pytest.FixtureRequest, shared: SandboxEnvironment) -> S
     if reason is not None:
         request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True, raises=SandboxUserUnsupportedError))
     return shared
+
+
+async def test_what_is_left_in_the_background_lives_on(shared: SandboxEnvironment) -> None:
+    await shared.exec(["sh", "-c", "sleep 321 > /dev/null 2>&1 &"])
+    assert "sleep 321" in (await shared.exec(["ps", "ax"])).stdout
+    assert (await shared.exec(["pkill", "-f", "sleep 321"])).success
+
+
+async def test_there_is_one_user(shared: SandboxEnvironment) -> None:
+    assert (await shared.exec(["whoami"], user="agent")).stdout == "agent\n"
+    with pytest.raises(SandboxUserUnsupportedError, match="'root' is not there"):
+        await shared.exec(["true"], user="root")
+
+
+async def test_files_and_variables_reach_programs_and_keys_of_the_host_do_not(
+    shared: SandboxEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "bait-of-the-host")
+    done = await shared.exec(["sh", "-c", "cat inputs/data.txt; echo $A; env"], env={"A": "b c"})
+    assert done.stdout.startswith("givenb c\n")
+    assert "bait-of-the-host" not in done.stdout
+
+
+async def test_a_person_can_get_in(shared: SandboxEnvironment) -> None:
+    connection = await shared.connection()
+    shell = subprocess.run(
+        ["/bin/sh", "-c", connection.command],
+        input=b"pwd; id -u; cat inputs/data.txt\n",
+        capture_output=True,
+        check=False,
+    )
+    assert shell.stdout == b"/workspace\n1000\ngiven", shell.stderr
+
+
+def test_its_settings_survive_a_log() -> None:
+    config = WorkspaceConfig(files={"a": "b"}, memory_gib=0.5, processes=10, backend="bubblewrap")
+    assert WorkspaceSandbox.config_deserialize(json.loads(config.model_dump_json())) == config
+    with pytest.raises(UnknownTask):
+        WorkspaceConfig(task="research/none").open()
+
+
+async def test_a_sandbox_that_is_gone_is_unavailable_and_no_answer_of_a_program() -> None:
+    config = WorkspaceConfig()
+    environments = await WorkspaceSandbox.sample_init("gone", config, {})
+    await WorkspaceSandbox.sample_cleanup("gone", config, environments, True)
+    with pytest.raises(SandboxUnavailableError, match="has ended"):
+        await environments["default"].exec(["true"])

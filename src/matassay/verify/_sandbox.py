@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from matassay.core import EnvironmentFailure
+from matassay.core import EnvironmentFailure, MatAssayError
 from matassay.worlds.workspace import (
     Completed,
     Limits,
@@ -86,9 +86,13 @@ async def attack_sandbox(
 
     Raises
     ------
+    MatAssayError
+        If the kind has no walls that could be attacked.
     EnvironmentFailure
         If there can be no sandbox; the text has cause and cure.
     """
+    if backend == "none":
+        raise MatAssayError("the kind none has no walls: the attacks would be on your own account")
     if software is None:
         try:
             software = find_software()
@@ -116,6 +120,10 @@ async def attack_sandbox(
         finally:
             await workspace.close()
         for name, group, what, expected, test in _FROM_OUTSIDE:
+            if test is _kill_all and workspace.label != "bubblewrap":
+                why = "not tried: without process numbers of its own, it could reach others of this user"
+                add(AttackRow(name, group, what, expected, why, None))
+                continue
             workspace = open_workspace(inputs={"data.csv": b"1,2\n"}, limits=LIMITS, backend=backend, software=software)
             try:
                 await workspace.start()
