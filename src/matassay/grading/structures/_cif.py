@@ -47,7 +47,7 @@ def read_cif(text: str) -> Crystal:
     cell = _cell([_value(block.items, name) for name in (*_LENGTHS, *_ANGLES)])
     columns = [block.column(name) for name in _FRACTIONS]
     labels = block.column("_atom_site_type_symbol", "_atom_site_label")
-    if labels is None or any(c is None or len(c) != len(labels) for c in columns):
+    if not labels or any(c is None or len(c) != len(labels) for c in columns):
         raise StructureUnreadable("expected a loop with _atom_site_label and _atom_site_fract_x, _y, _z")
     occupancy = block.column("_atom_site_occupancy")
     if occupancy and any(abs((_plain_number(o) or 0.0) - 1) > 1e-3 for o in occupancy):

@@ -49,8 +49,8 @@ def read_poscar(text: str, species: Sequence[str] | None = None) -> Crystal:
         if n is None:
             break  # a comment follows
         counts.append(n)
-    if not counts or min(counts) < 0 or sum(counts) > MOST_ATOMS:
-        raise lines.error(f"expected the number of atoms of each element, {MOST_ATOMS} in all at most")
+    if not counts or min(counts) < 0 or not 1 <= sum(counts) <= MOST_ATOMS:
+        raise lines.error(f"expected the number of atoms of each element, 1 to {MOST_ATOMS} in all")
     if names is None:
         raise StructureUnreadable("line 6 does not name the elements")
     if len(names) != len(counts):
