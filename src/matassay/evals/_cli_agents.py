@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import anyio
 from inspect_ai.agent import Agent, as_solver
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageSystem,
@@ -27,10 +29,12 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolChoice, ToolInfo
-from inspect_ai.util import sandbox
+from inspect_ai.util import LimitExceededError, SandboxUnavailableError, sandbox
 
+from matassay.agents import describe
 from matassay.core import MatAssayError, Outcome
 
+from ._agent import AgentFailure
 from ._clean import clean_answers
 from ._code_agent import PLACE, ending
 from ._code_budget import Clock, TimeIsUp, budget
@@ -113,7 +117,15 @@ def cli_agent(name: str, *, seconds: float | None = None) -> Solver:
             record.tool_mapping = f"cli:{name}"
             agent = make(version="sandbox", filter=watch.filter, **program.options)
             with anyio.move_on_after(None if math.isinf(clock.left) else clock.left) as watch.scope:
-                done = await as_solver(agent)(state, generate)
+                try:
+                    done = await as_solver(agent)(state, generate)
+                except (LimitExceededError, MatAssayError, SandboxUnavailableError):
+                    raise
+                except Exception as error:
+                    # The program, and all that it may break, is in the agent's hands; the model's provider is not.
+                    if _provider_failed():
+                        raise
+                    raise AgentFailure(f"{program.binary} failed: {describe(error)}") from error
                 state.messages, state.output = done.messages, done.output
             if watch.over:
                 record.end(Outcome.LIMIT)
@@ -170,6 +182,12 @@ class Watch:
         if not notice or not messages or episode.steps == 1:
             return None
         return GenerateInput([*messages, ChatMessageUser(content=notice)], tools, tool_choice, config)
+
+
+def _provider_failed() -> bool:
+    """Whether the last call of the model came to nothing."""
+    last = next((e for e in reversed(transcript().events) if isinstance(e, ModelEvent)), None)
+    return last is not None and bool(last.error or last.output.error)
 
 
 async def _require(program: _Program) -> None:
