@@ -12,6 +12,7 @@ from matassay.kit import Desk
 from matassay.suites.instruments.xrd import INSTRUMENT as XRD
 from matassay.suites.instruments.xrd import criteria as c
 from matassay.suites.instruments.xrd.instrument import RATES, STEPS, time_per_step
+from tests.unit.blind import every_control_once, one_control
 
 
 def operated(task: str, seed: int, *presses: Any) -> tuple[Evidence, dict[str, Any]]:
@@ -320,3 +321,33 @@ def test_optics_put_back_after_the_scan_were_still_wrong() -> None:
     wrong = [{**s, "divergence_slit": 0.125} for s in evidence.state["scans"]]
     forged = dataclasses.replace(evidence, state={**evidence.state, "scans": wrong})
     assert missing("workflow", forged, goal) == ["optics_kept"]
+
+
+def test_rate_is_chosen_with_the_generator_left_on() -> None:
+    for switch in ("power_off", "standby"):
+        evidence, goal = operated("s06-set-scan-rate", 0, switch)
+        right = c.fastest_rate(evidence.state["expected_peak_rate"], goal["step_size"], goal["least_counts"])
+        assert missing("s06-set-scan-rate", *operated("s06-set-scan-rate", 0, ("scan_rate", f"{right:g}"))) == []
+        evidence, goal = operated("s06-set-scan-rate", 0, ("scan_rate", f"{right:g}"), switch)
+        assert missing("s06-set-scan-rate", evidence, goal) == ["generator_stays_on"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "task",
+    [
+        "s01-select-specimen",
+        "s02-load-sample",
+        "s03-power-up",
+        "s04-set-angles",
+        "s05-set-step-size",
+        "s06-set-scan-rate",
+    ],
+)
+def test_blind_hands_reach_nothing(task: str, seed: int) -> None:
+    """Every control touched once, each dragged to both ends, one by one and all in turn."""
+    scenario = find_task(f"instruments/xrd/{task}").scenario(seed)
+    for hands in (one_control, every_control_once):
+        for desk, what in hands(lambda: Desk(XRD(seed, dict(scenario.start)))):
+            evidence = Evidence.from_json({**desk.evidence(), "versions": {}}, {})
+            assert not verdict(task, evidence, dict(scenario.goal)).success, what
