@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import contextlib
 import os
@@ -73,7 +74,7 @@ class SandboxProcess:
         self._closers = [close_stdout, close_stderr, close_control]
 
 
-class Served:
+class Served(abc.ABC):
     """The common part of the sandboxes; see `Workspace`."""
 
     def __init__(
@@ -102,8 +103,9 @@ class Served:
         """Number of the first process on the host, 0 where it has no namespaces of its own."""
         return 0
 
+    @abc.abstractmethod
     def _is_alive(self) -> bool:
-        raise NotImplementedError
+        """Whether programs can be started."""
 
     def _cwd(self, cwd: str) -> str:
         """Where a folder of the sandbox lies for the first process."""

@@ -17,7 +17,7 @@ INTERVAL = 0.1
 _NAME = 1024
 
 #: Folders of the sandbox that can be written.
-_FOLDERS = ("workspace", "tmp", "var/tmp", "dev/shm")
+_FOLDERS = ("/workspace", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - of the sandbox
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _names(pid: int) -> int:
     count = 0
     for folder in _FOLDERS:
         try:
-            status = os.statvfs(f"/proc/{pid}/root/{folder}")
+            status = os.statvfs(f"/proc/{pid}/root{folder}")
         except OSError:
             continue
         count += status.f_files - status.f_ffree
