@@ -68,7 +68,7 @@ def test_strain_balance_no_net_force_along_the_layers():
     """At the minimum the in-plane stresses times the thicknesses add up to nothing (per unit of strain a common a)."""
     found = _layers((11, 5))
     force = 0.0
-    for (a, (c11, c12)), n, strain in zip((SILICON, GERMANIUM), (11, 5), found.strains, strict=True):
+    for (_, (c11, c12)), n, strain in zip((SILICON, GERMANIUM), (11, 5), found.strains, strict=True):
         force += n * (c11 + c12 - 2 * c12**2 / c11) * strain
     assert abs(force) < 1e-6 * 165.6
 
@@ -224,7 +224,9 @@ def test_christoffel_along_symmetry_directions():
 @cache
 def _first_principles(element):
     data = _json(_task(19) / "inputs" / f"{element}_forces.json")
-    cell, ideal, moved = (np.array(data[k]) * espresso.BOHR for k in ("cell_bohr", "ideal_positions_bohr", "positions_bohr"))
+    cell, ideal, moved = (
+        np.array(data[k]) * espresso.BOHR for k in ("cell_bohr", "ideal_positions_bohr", "positions_bohr")
+    )
     forces = np.array(data["forces_Ry_per_bohr"]) * espresso.RYDBERG / espresso.BOHR
     rows = phonons.rows_from_one_displacement(forces, (moved - ideal)[0], ideal, cell)
     constant = data["lattice_constant_bohr"] * espresso.BOHR
@@ -240,17 +242,43 @@ MEASURED = {
 PER_CM = 0.0299792458
 
 
+# PBE crystals are too large (Si 0.8 %, Ge 2.0 %) and so too soft; a factor of mass or unit would be far beyond.
+SOFTER = {"Si": 0.06, "Ge": 0.11}
+
+
 @pytest.mark.parametrize("element", ["Si", "Ge"])
 def test_first_principles_frequencies_are_near_the_measured_ones(element):
-    """PBE at its own lattice constant is softer than experiment, by 2 to 7 %; a factor of mass or unit would show."""
     model, constant, _, _ = _first_principles(element)
     unit = 2 * np.pi / constant
     gamma, at_x, at_l = MEASURED[element]
     found_x, found_l = model.frequencies([unit, 0, 0]), model.frequencies(np.full(3, unit / 2))
-    assert model.frequencies([0, 0, 0])[5] == pytest.approx(gamma * PER_CM, rel=0.08)
-    assert found_x[[0, 2, 5]] == pytest.approx(np.array(at_x) * PER_CM, rel=0.08)
-    assert found_l[[0, 2, 3, 5]] == pytest.approx(np.array(at_l) * PER_CM, rel=0.08)
+    found = np.array([model.frequencies([0, 0, 0])[5], *found_x[[0, 2, 5]], *found_l[[0, 2, 3, 5]]])
+    ratio = found / (np.array([gamma, *at_x, *at_l]) * PER_CM)
+    assert (ratio > 1 - SOFTER[element]).all()
+    assert (ratio < 1.01).all()
     assert found_x[2] == pytest.approx(found_x[3], rel=1e-3)  # LA and LO stick together at X
+
+
+# THz: density-functional perturbation theory by ph.x 6.7, primitive cell, same pseudopotentials, cutoffs, lattice
+# constants and ten special points: Gamma, X (TA, LA, TO), L (TA, LA, LO, TO).
+LINEAR_RESPONSE = {
+    "Si": (14.9626, (4.4588, 11.9485, 13.2645), (3.3723, 11.0797, 11.8710, 14.1834)),
+    "Ge": (8.4890, (2.2135, 6.7138, 7.4946), (1.7678, 6.3522, 6.6227, 8.0094)),
+}
+
+
+@pytest.mark.parametrize("element", ["Si", "Ge"])
+def test_displaced_supercells_agree_with_linear_response(element):
+    """Soft transverse modes of Ge are small differences of large forces: 1.1 %; everything else: 0.3 %."""
+    model, constant, _, _ = _first_principles(element)
+    unit = 2 * np.pi / constant
+    gamma, at_x, at_l = LINEAR_RESPONSE[element]
+    found_x, found_l = model.frequencies([unit, 0, 0]), model.frequencies(np.full(3, unit / 2))
+    found = np.array([model.frequencies([0, 0, 0])[5], *found_x[[0, 2, 5]], *found_l[[0, 2, 3, 5]]])
+    expected = np.array([gamma, *at_x, *at_l])
+    soft = expected < 3
+    assert found[soft] == pytest.approx(expected[soft], rel=0.011)
+    assert found[~soft] == pytest.approx(expected[~soft], rel=0.003)
 
 
 def test_forces_add_up_to_nothing():
@@ -326,7 +354,11 @@ def tersoff():
     except EnvironmentFailure as failure:
         pytest.skip(f"no workspace environment: {failure}")
     done = subprocess.run(
-        [str(software.python), "-W", "ignore", "-c", SCRIPT, str(STUDY)], capture_output=True, text=True, timeout=100, check=False
+        [str(software.python), "-W", "ignore", "-c", SCRIPT, str(STUDY)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
