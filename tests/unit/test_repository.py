@@ -29,6 +29,8 @@ DETERMINISTIC = ("core", "grading", "physics", "kit", "suites", "agents")
 IGNORED = {
     ".git",
     ".venv",
+    ".workspace",
+    ".workspace.old",
     ".hypothesis",
     "logs",
     "recordings",

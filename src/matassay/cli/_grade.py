@@ -75,8 +75,7 @@ def _read(folder: Path, task: Task) -> tuple[dict[str, bytes], dict[str, str]]:
         If there is no such folder.
     """
     from matassay.suites.research import folders
-    from matassay.worlds.workspace import Caps
-    from matassay.worlds.workspace._reader import harvest
+    from matassay.worlds.workspace import Caps, harvest
 
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -96,7 +96,9 @@ def _package_files(package: str) -> tuple[Path, ...]:
 def _common_files() -> tuple[Path, ...]:
     here = Path(__file__)
     own = (here.with_name(name) for name in ("_evidence.py", "_judgement.py"))
-    return (here, *own, *sorted((here.parent.parent / "grading").rglob("*.py")))
+    # its tables too: a default of a code is as much of a judgement as a line of Python
+    grading = (f for f in (here.parent.parent / "grading").rglob("*") if f.suffix in (".py", ".toml", ".txt", ".json"))
+    return (here, *own, *sorted(grading))
 
 
 @cache

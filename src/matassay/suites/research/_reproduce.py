@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import subprocess
 import tempfile
@@ -13,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from matassay.core import Artefact, Evidence, grade, is_number
+from matassay.core import Evidence, grade, is_number
+from matassay.grading import answers
 from matassay.worlds.workspace import find_software
 
 from ._material import read_json, run_reproduce
@@ -127,11 +127,8 @@ def _passes(folder: TaskFolder, seed: int, made: Mapping[str, Any]) -> bool:
         return not list(differences(folder.material(seed).reference, made))
     task = folder.task()
     own = [c for c in task.criteria if c.name in folder.answer_names]
-    answer = Artefact.of(
-        str(folder.spec.answer.get("file", "answer.json")), json.dumps(made).encode(), "application/json"
-    )
     state = {"seed": seed, "outputs_refused": {}, "collected": {}, "concluded": True}
-    evidence = Evidence(state=state, artefacts=(answer,))
+    evidence = Evidence(state=state, artefacts=answers.reference_artefacts(folder.spec.answer, made, folder.spec.goal))
     return grade(dataclasses.replace(task, criteria=tuple(own)), evidence, folder.scenario(seed).goal).success
 
 

