@@ -78,7 +78,7 @@ def attempt(tmp_path, monkeypatch):
         task = adding(lambda scenario: WorkspaceWorld(inputs={}), **changes)
         monkeypatch.setattr("matassay.core._registry.suites", lambda: {"toy": Suite("toy", (task,))})
         asked = []
-        turns = iter(turns)
+        turns = iter(turns) if turns is not None else None
 
         def answer(messages, tools, tool_choice, config):
             asked.append(list(messages))
@@ -90,7 +90,11 @@ def attempt(tmp_path, monkeypatch):
         made = build_task([sample], agent=mode, **(limits or {}))
         if solver is not None:
             made.solver = solver
-        model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
+        model = (
+            get_model("mockllm/model", custom_outputs=answer, memoize=False)
+            if turns is not None
+            else "reference/reference"
+        )
         with quiet():
             (log,) = inspect_eval(made, model=model, log_dir=str(tmp_path / "logs"), display="none")
         (sample,) = log.samples
@@ -318,6 +322,20 @@ def test_a_tools_own_time_limit(attempt):
     meta, _, _, sample = attempt([[("python", {"code": "while True: pass", "timeout": 0.3})], "done"], TOOLS)
     assert meta["outcome"] == "scored"
     assert "KeyboardInterrupt" in sample.messages[-2].text
+
+
+def test_scripted_agents_act_by_tools(attempt):
+    meta, value, *_ = attempt(None, TOOLS)
+    assert (meta["outcome"], value["success"], meta["steps"]) == ("scored", 1.0, 2)
+    assert meta["tool_mapping"] == "scripted"
+
+    def raises(scenario):
+        seen = yield {"action": "run_code", "code": WRITE}
+        raise LookupError(seen.text or "nothing to see")
+
+    meta, value, *_ = attempt(None, TOOLS, reference=Attempt("reference", "Raises.", raises))
+    assert (meta["outcome"], value["success"]) == ("agent_error", 1.0)
+    assert "nothing to see" in meta["error"]
 
 
 def test_tools_tell_what_they_take():
