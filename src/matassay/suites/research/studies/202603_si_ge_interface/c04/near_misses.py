@@ -68,10 +68,15 @@ MISSES = (
 
 ALTERNATIVES = (
     Miss("larger_displacement", "central differences with 0.01 A", {"regular 0.001": "regular 0.01"}),
-    Miss("longer_junction", "four layers on either side of the interface", {"FIRST, LAST = 2, 8": "FIRST, LAST = 1, 9"}),
+    Miss(
+        "longer_junction", "four layers on either side of the interface", {"FIRST, LAST = 2, 8": "FIRST, LAST = 1, 9"}
+    ),
     Miss(
         "elastic_constants_units",
         "the matrix in LAMMPS' other units, 10 J/(mol A^2) per u",
-        {"regular 0.001": "eskm 0.001", "matrix = TO_SQUARED * (matrix + matrix.T) / 2": "matrix = (matrix + matrix.T) / 2"},
+        {
+            "regular 0.001": "eskm 0.001",
+            "matrix = TO_SQUARED * (matrix + matrix.T) / 2": "matrix = (matrix + matrix.T) / 2",
+        },
     ),
 )

@@ -144,9 +144,7 @@ def specular(frequency, flux, reflection):
             incoming = np.linalg.qr(flux.conj().T @ waves_in[:, group])[0]
             mirrored = np.linalg.qr(flux.conj().T @ waves_out[:, partner])[0]
             reflected = reflection @ incoming
-            pair = np.array(
-                [(np.abs(mirrored.conj().T @ reflected) ** 2).sum(), (np.abs(reflected) ** 2).sum()]
-            )
+            pair = np.array([(np.abs(mirrored.conj().T @ reflected) ** 2).sum(), (np.abs(reflected) ** 2).sum()])
             sums["p_all"] += pair
             if not wave_vector.any():
                 along_x = (np.abs(waves_in[:, group[0]].reshape(-1, 3)[:, 0]) ** 2).sum()
@@ -172,5 +170,4 @@ answer = {
     "stage_b": amplitudes,
     "results": results,
 }
-with open("answer.json", "w") as file:
-    json.dump(answer, file, indent=1)
+Path("answer.json").write_text(json.dumps(answer, indent=1))

@@ -156,7 +156,7 @@ def junction(
     """
     width = 4 * REPEAT**2
     first = layers(periods[0], edge, count=side)
-    second = layers(periods[1], edge, count=side) + [side * periods[0], 0, 0]
+    second = layers(periods[1], edge, count=side) + np.array([side * periods[0], 0, 0])
     species = ["Si"] * len(first) + ["Ge"] * len(second)
     for atom in swapped:
         at = (side - 1) * width + atom

@@ -50,9 +50,7 @@ def transmission(from_side: np.ndarray, to_side: np.ndarray) -> np.ndarray:
     return np.divide(to_side, total, out=np.zeros_like(total), where=total > 0)
 
 
-def conductance(
-    frequencies: np.ndarray, emitted: np.ndarray, transmitted: np.ndarray, temperature: float
-) -> float:
+def conductance(frequencies: np.ndarray, emitted: np.ndarray, transmitted: np.ndarray, temperature: float) -> float:
     """Return the interface conductance, W/(m^2 K), for phonons that are emitted in equilibrium at a temperature, K.
 
     Parameters

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import null_space, ordqz, svd
+from scipy.linalg import ordqz, svd
 
 __all__ = ["TO_SQUARED_THZ", "Outgoing", "current", "outgoing", "weighted"]
 
@@ -24,6 +24,9 @@ are farther than 1e-2 away."""
 
 _SAME = 1e-6
 """Bloch factors closer than this belong to one degenerate multiplet."""
+
+_STANDING = 1e-5
+"""Current, in units of the squared frequency, below which a channel is taken to be at its band edge."""
 
 
 def weighted(block: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -47,7 +50,7 @@ class Outgoing:
 
 
 def current(coupling: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the conserved current between two solutions of the same frequency.
+    """Return the conserved current between two solutions of the same frequency, positive for waves that travel onwards.
 
     Parameters
     ----------
@@ -58,7 +61,7 @@ def current(coupling: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.n
     """
     size = len(coupling)
     a0, a1, b0, b1 = first[:size], first[size:], second[:size], second[size:]
-    return 1j * (a1.conj().T @ coupling.conj().T @ b0 - a0.conj().T @ coupling @ b1)
+    return 1j * (a0.conj().T @ coupling @ b1 - a1.conj().T @ coupling.conj().T @ b0)
 
 
 def outgoing(onsite: np.ndarray, coupling: np.ndarray, squared: float) -> Outgoing:
@@ -98,6 +101,8 @@ def outgoing(onsite: np.ndarray, coupling: np.ndarray, squared: float) -> Outgoi
     factors = alpha[regular] / beta[regular]
     for value in _distinct(factors[np.abs(np.abs(factors) - 1) <= _ON_CIRCLE]):
         modes, speeds = _multiplet(onsite, coupling, squared, value)
+        if len(speeds) and np.abs(speeds).min() < _STANDING * squared:
+            raise ArithmeticError(f"a channel of Bloch factor {value:.6f} stands still: a band edge is near")
         if len(speeds) and np.ptp(np.sign(speeds)):
             raise ArithmeticError(f"two channels of opposite direction share the Bloch factor {value:.6f}")
         if len(speeds) and speeds[0] > 0:
@@ -134,8 +139,8 @@ def _multiplet(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Channels of one Bloch factor, as columns in which the current is diagonal, and their currents."""
     matrix = coupling.conj().T / factor + onsite + factor * coupling - squared * np.eye(len(onsite))
-    scale = svd(matrix, compute_uv=False)[0]
-    modes = null_space(matrix, rcond=1e-7 * squared / scale)
+    _, values, rows = svd(matrix)
+    modes = rows[values < 1e-7 * squared].conj().T
     pair = np.vstack([modes, factor * modes])
     speeds, rotation = np.linalg.eigh(current(coupling, pair, pair))
     return modes @ rotation, speeds

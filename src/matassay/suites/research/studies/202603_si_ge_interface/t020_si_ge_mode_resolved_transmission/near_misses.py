@@ -122,7 +122,7 @@ ALTERNATIVES = (
     ),
     Miss(
         "less_sharp",
-        "an imaginary part of 1e-8 of the squared frequency, which just meets the condition on the flux",
-        {"BROADENING = 1e-10": "BROADENING = 1e-8", "values > 1e-6 *": "values > 1e-5 *"},
+        "an imaginary part of 5e-9 of the squared frequency, which just meets the condition on the flux",
+        {"BROADENING = 1e-10": "BROADENING = 5e-9", "values > 1e-6 *": "values > 1e-5 *"},
     ),
 )

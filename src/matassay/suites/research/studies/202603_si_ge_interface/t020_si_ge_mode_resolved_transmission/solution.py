@@ -2,6 +2,7 @@
 
 # %%
 import json
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -29,7 +30,7 @@ for lead in leads.values():
     for name in ("onsite", "coupling"):
         lead[name] = weighted(lead[name], lead["masses"], lead["masses"])
 masses = [leads["left"]["masses"], *center["masses"], leads["right"]["masses"]]
-slices = [weighted(block, m, m) for block, m in zip(center["onsite"], center["masses"])]
+slices = [weighted(block, m, m) for block, m in zip(center["onsite"], center["masses"], strict=True)]
 bonds = [weighted(block, masses[n], masses[n + 1]) for n, block in enumerate(center["coupling"])]
 
 
@@ -109,5 +110,4 @@ for frequency in FREQUENCIES:
             "std_tau_Si": float(np.std(eigenvalues)),
         }
     )
-with open("answer.json", "w") as file:
-    json.dump({"results": results}, file, indent=1)
+Path("answer.json").write_text(json.dumps({"results": results}, indent=1))

@@ -16,11 +16,7 @@ MISSES = (
     Miss(
         "speeds",
         "the modulus of the velocity instead of its normal component",
-        {
-            "    return 100.0 * total / len(operations)": (
-                "    return 100.0 * np.sqrt((velocity**2).sum(axis=-1))"
-            )
-        },
+        {"    return 100.0 * total / len(operations)": ("    return 100.0 * np.sqrt((velocity**2).sum(axis=-1))")},
     ),
     Miss(
         "both_directions",
@@ -83,9 +79,7 @@ ALTERNATIVES = (
         "mean_of_components",
         "the mean over the star as the mean of the three components' moduli; the integral as a plain sum",
         {
-            "    return 100.0 * total / len(operations)": (
-                "    return 100.0 * np.abs(velocity).mean(axis=-1) / 2"
-            ),
+            "    return 100.0 * total / len(operations)": ("    return 100.0 * np.abs(velocity).mean(axis=-1) / 2"),
             "np.trapezoid(across(GRID) * emission(silicon, GRID) * heat, GRID)": (
                 "0.05 * np.sum(across(GRID) * emission(silicon, GRID) * heat)"
             ),

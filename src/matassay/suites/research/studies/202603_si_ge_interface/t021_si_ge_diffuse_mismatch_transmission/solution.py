@@ -3,6 +3,7 @@
 # %%
 import itertools
 import json
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -69,5 +70,4 @@ answer = {
     ],
     "conductance": [{"temperature_K": value, "G": float(conductance(value))} for value in TEMPERATURES],
 }
-with open("answer.json", "w") as file:
-    json.dump(answer, file, indent=1)
+Path("answer.json").write_text(json.dumps(answer, indent=1))

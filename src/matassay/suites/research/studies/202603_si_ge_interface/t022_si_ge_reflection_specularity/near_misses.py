@@ -73,11 +73,7 @@ ALTERNATIVES = (
     Miss(
         "projectors",
         "projectors on the spans of the groups instead of orthonormal bases",
-        {
-            "specular = mirrored.conj().T @ reflected": (
-                "specular = mirrored @ np.linalg.pinv(mirrored) @ reflected"
-            )
-        },
+        {"specular = mirrored.conj().T @ reflected": ("specular = mirrored @ np.linalg.pinv(mirrored) @ reflected")},
     ),
     Miss(
         "less_sharp",

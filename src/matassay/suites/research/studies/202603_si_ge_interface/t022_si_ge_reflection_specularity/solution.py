@@ -2,6 +2,7 @@
 
 # %%
 import json
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -30,7 +31,7 @@ for lead in leads.values():
     for name in ("onsite", "coupling"):
         lead[name] = weighted(lead[name], lead["masses"], lead["masses"])
 masses = [leads["left"]["masses"], *center["masses"], leads["right"]["masses"]]
-slices = [weighted(block, m, m) for block, m in zip(center["onsite"], center["masses"])]
+slices = [weighted(block, m, m) for block, m in zip(center["onsite"], center["masses"], strict=True)]
 # The last layer of the Si lead joins the central region, so that what lies beyond is the undisturbed crystal.
 slices = [leads["left"]["onsite"], *slices]
 bonds = [weighted(block, masses[n], masses[n + 1]) for n, block in enumerate(center["coupling"])]
@@ -105,5 +106,4 @@ def specularities(frequency):
 
 # %%
 results = [{"frequency_THz": frequency, **specularities(frequency)} for frequency in FREQUENCIES]
-with open("answer.json", "w") as file:
-    json.dump({"results": results}, file, indent=1)
+Path("answer.json").write_text(json.dumps({"results": results}, indent=1))

@@ -34,9 +34,7 @@ MISSES = (
         "root_mean_square",
         "root mean square of the group velocity instead of the mean speed",
         {
-            "np.sqrt((velocity[point, branch] ** 2).sum()) * 100": (
-                "(velocity[point, branch] ** 2).sum() * 1e4"
-            ),
+            "np.sqrt((velocity[point, branch] ** 2).sum()) * 100": ("(velocity[point, branch] ** 2).sum() * 1e4"),
             "speed = np.where(filled, path / np.where(filled, modes, 1), 0)": (
                 "speed = np.where(filled, np.sqrt(path / np.where(filled, modes, 1)), 0)"
             ),

@@ -2,6 +2,7 @@
 
 # %%
 import json
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -9,8 +10,7 @@ import numpy as np
 PLANCK = 6.62607015e-34
 BOLTZMANN = 1.380649e-23
 
-with open("inputs/relaxation.json") as file:
-    model = json.load(file)
+model = json.loads(Path("inputs/relaxation.json").read_text())
 temperature = model["temperature_K"]
 edges = np.array(model["bin_edges_THz"])
 centres = (edges[1:] + edges[:-1]) / 2
@@ -61,5 +61,4 @@ def tables(element):
 
 
 # %%
-with open("answer.json", "w") as file:
-    json.dump({element: tables(element) for element in ("Si", "Ge")}, file, indent=1)
+Path("answer.json").write_text(json.dumps({element: tables(element) for element in ("Si", "Ge")}, indent=1))

@@ -85,7 +85,9 @@ def _values(profile: np.ndarray, thickness: np.ndarray) -> np.ndarray:
         at_interface.append(temperature[inner].mean() + slope * (thickness[0] - x[inner].mean()))
     q = flux.mean()
     jump = at_interface[0] - at_interface[1]
-    return np.array([-q * 1e-9 / slopes[0], -q * 1e-9 / slopes[1], jump / q * 1e9, q * thickness.sum() * 1e-9 / DIFFERENCE])
+    return np.array(
+        [-q * 1e-9 / slopes[0], -q * 1e-9 / slopes[1], jump / q * 1e9, q * thickness.sum() * 1e-9 / DIFFERENCE]
+    )
 
 
 if __name__ == "__main__":

@@ -2,17 +2,15 @@
 
 # %%
 import json
+from pathlib import Path
 
 import numpy as np
 
-with open("inputs/setup.json") as file:
-    setup = json.load(file)
+setup = json.loads(Path("inputs/setup.json").read_text())
 lengths = [layer["thickness_nm"] for layer in setup["layers"]]
 interface = lengths[0]
 difference = setup["left_wall_K"] - setup["right_wall_K"]
-runs = [
-    np.loadtxt(f"inputs/run_{number:02}.csv", delimiter=",", skiprows=2) for number in range(1, setup["runs"] + 1)
-]
+runs = [np.loadtxt(f"inputs/run_{number:02}.csv", delimiter=",", skiprows=2) for number in range(1, setup["runs"] + 1)]
 
 
 # %%
@@ -40,5 +38,4 @@ answer = {name: float(value) for name, value in values.items()}
 for name in values:
     sample = np.array([result[name] for result in each])
     answer[f"{name}_error"] = float(sample.std(ddof=1) / np.sqrt(len(runs)))
-with open("answer.json", "w") as file:
-    json.dump(answer, file, indent=1)
+Path("answer.json").write_text(json.dumps(answer, indent=1))
