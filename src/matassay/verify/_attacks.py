@@ -652,6 +652,13 @@ def _raise_limits(bait: dict[str, Any]) -> str | None:
     return None
 
 
+@attack("processes", "lower the limits of the first process, so that the sandbox ends")
+def _lower_limits(bait: dict[str, Any]) -> str | None:
+    # To what they are: lower ones would end this run.
+    resource.prlimit(1, resource.RLIMIT_NOFILE, resource.prlimit(1, resource.RLIMIT_NOFILE))
+    return "they can be set"
+
+
 @attack("processes", "leave the control group, or see the tree of groups")
 def _groups(bait: dict[str, Any]) -> str | None:
     for path in ("/sys/fs/cgroup", "/sys"):

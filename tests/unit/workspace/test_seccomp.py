@@ -97,6 +97,12 @@ def test_terminals_cannot_be_typed_into(machine: str) -> None:
     assert answer(machine, _seccomp._NUMBERS[machine]["socketpair"], 40) == refused(errno.EAFNOSUPPORT)
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_limits_only_of_oneself(machine: str) -> None:
+    assert answer(machine, _seccomp._NUMBERS[machine]["prlimit64"], 0) == ALLOW
+    assert answer(machine, _seccomp._NUMBERS[machine]["prlimit64"], 1) == refused(errno.EPERM)
+
+
 def test_other_ways_to_call_the_kernel() -> None:
     assert answer("x86_64", 39, arch=0x40000003) == KILL  # 32-bit
     assert answer("x86_64", 0x40000000 | 39) == refused(errno.ENOSYS)  # x32

@@ -3,7 +3,7 @@
 from ._box import BACKENDS, open_workspace, probe_sandbox
 from ._probes import run_probes
 from ._reader import Caps, harvest
-from ._types import HOME, Completed, Limits, Outputs, Process, Workspace
+from ._types import HOME, Completed, Limits, Outputs, Process, Workspace, WorkspaceEnded
 from ._world import SANDBOX_VARIABLE, RunCode, WorkspaceWorld, chosen_backend
 from .software import Missing, Software, bare_software, find_software, missing, package_folder
 
@@ -20,6 +20,7 @@ __all__ = [
     "RunCode",
     "Software",
     "Workspace",
+    "WorkspaceEnded",
     "WorkspaceWorld",
     "bare_software",
     "chosen_backend",

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matassay.core import EnvironmentFailure
+from ._types import WorkspaceEnded
 
 _PACKET = struct.Struct(">III")
 _START, _SIGNAL, _KILL_TREE = 1, 2, 3
@@ -80,7 +80,7 @@ class Channel:
 
         Raises
         ------
-        EnvironmentFailure
+        WorkspaceEnded
             If the sandbox is gone.
         """
         if self._ours.fileno() < 0:
@@ -164,6 +164,6 @@ class Channel:
                 future.set_exception(gone())
 
 
-def gone() -> EnvironmentFailure:
+def gone() -> WorkspaceEnded:
     """The sandbox is not there any more."""
-    return EnvironmentFailure("the sandbox has ended")
+    return WorkspaceEnded("the sandbox has ended")

@@ -36,7 +36,7 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "syslog": 103, "settimeofday": 164, "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305,
         "sethostname": 170, "setdomainname": 171, "vhangup": 153, "lookup_dcookie": 212, "shmget": 29,
         "iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139,
-        "clone": 56, "clone3": 435, "socket": 41, "socketpair": 53, "ioctl": 16,
+        "clone": 56, "clone3": 435, "socket": 41, "socketpair": 53, "ioctl": 16, "prlimit64": 302,
     },
     "aarch64": {
         "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51, "move_mount": 429, "open_tree": 428,
@@ -49,12 +49,12 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "swapon": 224, "swapoff": 225, "reboot": 142, "acct": 89, "quotactl": 60, "quotactl_fd": 443,
         "syslog": 116, "settimeofday": 170, "clock_settime": 112, "adjtimex": 171, "clock_adjtime": 266,
         "sethostname": 161, "setdomainname": 162, "vhangup": 58, "lookup_dcookie": 18, "shmget": 194,
-        "clone": 220, "clone3": 435, "socket": 198, "socketpair": 199, "ioctl": 29,
+        "clone": 220, "clone3": 435, "socket": 198, "socketpair": 199, "ioctl": 29, "prlimit64": 261,
     },
 }  # fmt: skip
 
 #: Calls of which only some arguments are refused.
-_BY_ARGUMENT = {"clone", "clone3", "socket", "socketpair", "ioctl"}
+_BY_ARGUMENT = {"clone", "clone3", "socket", "socketpair", "ioctl", "prlimit64"}
 
 #: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK.
 _FAMILIES = (1, 2, 10, 16)
@@ -164,6 +164,12 @@ def seccomp_filter(machine: str | None = None) -> bytes:
         ioctl.jump(_EQUAL, request, 0, 1)
         ioctl.result(_error(errno.EPERM))
     program.only_for(numbers["ioctl"], ioctl)
+
+    # Only of oneself: limits of the first process, once lowered, would end the sandbox.
+    limits = _Program()
+    limits.argument(0)
+    limits.refuse_unless((0,), errno.EPERM)
+    program.only_for(numbers["prlimit64"], limits)
 
     pair = _Program()
     pair.argument(0)

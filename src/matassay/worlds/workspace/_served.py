@@ -16,7 +16,7 @@ from ._arguments import base_environment, check_names
 from ._channel import Channel, Running, describe_start, gone
 from ._reader import Caps, harvest, read_beneath, relative, write_beneath
 from ._streams import Collector, Feeder, reader_of, writer_of
-from ._types import HOME, INPUTS, MANUALS, MIB, Completed, Limits, Outputs
+from ._types import HOME, INPUTS, MANUALS, MIB, Completed, Limits, Outputs, WorkspaceEnded
 from .software import Software
 
 #: Longest time that a start may take, s.
@@ -214,10 +214,10 @@ class Served(abc.ABC):
             raise self._ended()
         return self._channel
 
-    def _ended(self) -> EnvironmentFailure:
+    def _ended(self) -> WorkspaceEnded:
         """What is known of the end: a sandbox that used too much memory is no fault of the machine."""
         if self._end:
-            return EnvironmentFailure(f"the sandbox was ended: {self._end}")
+            return WorkspaceEnded(f"the sandbox was ended: {self._end}")
         return gone()
 
     # --- files ----------------------------------------------------------------------------------------------

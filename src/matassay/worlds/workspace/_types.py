@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from matassay.core import EnvironmentFailure
+
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 #: Where the agent works: its folder and its home, and the only place that is read afterwards.
@@ -65,6 +67,14 @@ class Outputs:
     """Regular files by name relative to ``/workspace``."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """What was not read, and why; names are escaped where they are no plain text."""
+
+
+class WorkspaceEnded(EnvironmentFailure):
+    """A sandbox that had started is gone, and not by us: what runs inside has brought it down.
+
+    An agent can do that, by taking all memory for example, so that it must not count as a fault of the machine. What
+    it left can still be read by `Workspace.conclude`.
+    """
 
 
 class Process(Protocol):
