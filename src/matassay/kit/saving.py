@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import Any
 
 from .commands import command
@@ -13,7 +14,7 @@ from .parameters import Refused, Text
 __all__ = ["SavingInstrument", "save_dialogs"]
 
 
-class SavingInstrument(Instrument):
+class SavingInstrument(Instrument, ABC):
     """An instrument whose operator saves a measurement under a name, in one file or several.
 
     A subclass says what there is to save and in which files (`save_reason`, `save_number`, `save_extensions`,
@@ -31,23 +32,23 @@ class SavingInstrument(Instrument):
     # --- to be written by each instrument
 
     @property
+    @abstractmethod
     def save_reason(self) -> str | None:
         """Why there is nothing to save now, or None."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def save_number(self) -> int:
         """Number of the measurement that would be saved; kept in ``saved`` by file name."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def save_extensions(self) -> tuple[str, ...]:
         """Extensions of the files that would be written, with the dot."""
-        raise NotImplementedError
 
+    @abstractmethod
     def save_content(self, extension: str) -> tuple[bytes, str]:
         """Content and media type of the file with an extension."""
-        raise NotImplementedError
 
     # --- what the operator does
 
