@@ -425,10 +425,10 @@ def _s12(scenario: Scenario, mistake: str) -> Move:
     if mistake == "tilted":
         screen = yield from enter(screen, r.ROTATION, "0")
     screen = yield from enter(screen, r.MAGNIFICATION, "1000" if mistake == "too_wide" else "2300")
+    if mistake != "blurred":
+        screen = yield from r.refocus(screen)
     if mistake == "black":
         screen = yield from enter(screen, r.BRIGHTNESS, "0")
-    if mistake not in ("blurred", "black"):
-        screen = yield from r.refocus(screen)
     screen = yield from r.scan(screen, g["dwell"])
     return (yield from r.save(screen, g["file_name"]))
 
