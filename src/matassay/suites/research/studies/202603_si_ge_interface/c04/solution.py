@@ -11,7 +11,7 @@ import numpy as np
 FREQUENCIES = [4.50, 5.05]
 # eV/(A^2 u) in (rad/ps)^2.
 TO_SQUARED = 1.602176634e-19 / (1e-10) ** 2 / 1.66053906660e-27 / 1e24
-BROADENING = 1e-10  # imaginary part relative to the squared frequency
+BROADENING = 1e-12  # imaginary part relative to the squared frequency
 REPEAT, BASIS = 3, 4  # surface cells along each lateral direction, atoms of a layer in each
 WIDTH = 3 * BASIS * REPEAT**2  # degrees of freedom of a layer
 FIRST, LAST = 2, 8  # layers of the junction that scatter: three on either side of the interface

@@ -10,7 +10,7 @@ import numpy as np
 FREQUENCIES = [1.00, 2.00, 4.00, 5.05, 6.00, 8.00, 10.00, 11.50, 12.00]
 # eV/(A^2 u) in (rad/ps)^2, so that the square of 2 pi nu / THz can be compared with it.
 TO_SQUARED = 1.602176634e-19 / (1e-10) ** 2 / 1.66053906660e-27 / 1e24
-BROADENING = 1e-10  # imaginary part relative to the squared frequency
+BROADENING = 1e-12  # imaginary part relative to the squared frequency
 
 # %%
 with h5py.File("inputs/device_force_constants.hdf5", "r") as file:

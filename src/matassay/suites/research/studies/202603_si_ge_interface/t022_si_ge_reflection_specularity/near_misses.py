@@ -78,6 +78,6 @@ ALTERNATIVES = (
     Miss(
         "less_sharp",
         "an imaginary part of 1e-7 of the squared frequency",
-        {"BROADENING = 1e-10": "BROADENING = 1e-7", "values > 1e-6 *": "values > 1e-4 *"},
+        {"BROADENING = 1e-12": "BROADENING = 1e-7", "values > 1e-6 *": "values > 1e-4 *"},
     ),
 )

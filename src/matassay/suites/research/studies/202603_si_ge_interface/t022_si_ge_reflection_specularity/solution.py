@@ -10,7 +10,7 @@ import numpy as np
 FREQUENCIES = [4.50, 5.05]
 # eV/(A^2 u) in (rad/ps)^2.
 TO_SQUARED = 1.602176634e-19 / (1e-10) ** 2 / 1.66053906660e-27 / 1e24
-BROADENING = 1e-10  # imaginary part relative to the squared frequency
+BROADENING = 1e-12  # imaginary part relative to the squared frequency
 
 # %%
 with h5py.File("inputs/mixed_device.hdf5", "r") as file:
