@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,15 +41,18 @@ def reproduce(
         from matassay.suites.research import reproduce as run
 
         found: list[Reproduction] = []
+        seconds: dict[str, float] = {}
         for folder in chosen:
             if folder in left or _cannot(folder):
                 continue
             say(f"{folder.spec.id} ...")
             place = keep / folder.path.name if keep is not None else None
+            begin = time.monotonic()
             found.append(run(folder, seed, keep=place))
-            say(f"    {_told(found[-1])}, {found[-1].seconds:.1f} s")
+            seconds[found[-1].task] = round(time.monotonic() - begin, 1)
+            say(f"    {_told(found[-1])}, {seconds[found[-1].task]} s")
         if format is Format.JSON:
-            rows = [{**asdict(r), "reproduced": r.reproduced} for r in found]
+            rows = [{**asdict(r), "reproduced": r.reproduced, "seconds": seconds[r.task]} for r in found]
             out.json({"schema_version": SCHEMA_VERSION, "ok": all(r.reproduced for r in found), "tasks": rows})
         else:
             for r in found:

@@ -12,7 +12,7 @@ from ._console import Format, Out, say
 from ._needs import Need
 
 if TYPE_CHECKING:
-    from matassay.verify._sandbox import AttackRow
+    from matassay.verify import AttackRow
 
 _MARKS = {True: "held  ", False: "OPEN  ", None: "-     "}
 
@@ -29,7 +29,7 @@ def verify_sandbox(out: Out, backend: str, format: Format) -> bool:
     format : Format
         Table for people or JSON for scripts.
     """
-    from matassay.verify._sandbox import attack_sandbox
+    from matassay.verify import attack_sandbox
 
     def progress(row: AttackRow) -> None:
         if row.held is False:

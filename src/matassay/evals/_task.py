@@ -18,6 +18,7 @@ from matassay.core import Guidance, Interface, MatAssayError, Span, Task, grader
 from matassay.worlds.workspace import chosen_backend
 
 from ._agent import close_episode, open_episode
+from ._code_agent import OUTPUT_CAP
 from ._loops import acting
 from ._sandbox import PROVIDER as SANDBOX
 from ._sandbox import WorkspaceConfig
@@ -149,6 +150,8 @@ def settings_from(
             "cost_limit": cost_limit,
             "loop": agent,
             "sandbox": chosen_backend(),
+            "output_cap": OUTPUT_CAP,
+            "images": "by provider",
             **split_settings(),
         }
     return {

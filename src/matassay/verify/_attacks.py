@@ -796,7 +796,7 @@ def _large_file(bait: dict[str, Any]) -> str | None:
 
 @attack(RESOURCES, "more descriptors than allowed")
 def _many_descriptors(bait: dict[str, Any]) -> str | None:
-    held = []
+    held: list[Any] = []
     with contextlib.suppress(OSError):
         while len(held) < bait["open_files"] + 10:
             held.append(os.dup(0))

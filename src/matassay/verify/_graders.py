@@ -7,12 +7,15 @@ import json
 import re
 from collections.abc import AsyncIterator
 
-from matassay.core import Artefact, Evidence, GraderFailure, Verdict, grade, grader_checksum
+from matassay.core import Artefact, Evidence, GraderFailure, Interface, Verdict, grade, grader_checksum
 
 from ._case import Case
 from ._finding import Finding
 from ._hostile import hostile_files
 from ._solvable import held
+
+#: Contents that change only what many codes pass over in an input deck: its title, and lines that say nothing to them.
+HARMLESS_IN_DECKS = ("wrong encoding", "extreme angles")
 
 INSIDE, OUTSIDE = (0.0, 0.5, 0.9), (1.1, 2.0)
 
@@ -27,7 +30,7 @@ async def hostile_files_fail(case: Case) -> AsyncIterator[Finding]:
     for wanted in asked:
         passed, broken, tried = [], [], 0
         for name, data in hostile_files(wanted.data or b""):
-            if data == wanted.data:
+            if data == wanted.data or (name in HARMLESS_IN_DECKS and _is_deck(case, wanted)):
                 continue
             tried += 1
             forged = Artefact.of(wanted.name, data, wanted.media_type)
@@ -39,6 +42,10 @@ async def hostile_files_fail(case: Case) -> AsyncIterator[Finding]:
                 broken.append(f"{name} ({failure})")
         bad = [f"passes with {n}" for n in passed] + [f"breaks the grader with {n}" for n in broken]
         yield Finding(not bad, f"{wanted.name}: {'; '.join(bad) or f'{tried} hostile contents fail'}"[:500])
+
+
+def _is_deck(case: Case, file: Artefact) -> bool:
+    return case.task.interface is Interface.WORKSPACE and not file.name.endswith(".json")
 
 
 async def verdict_is_pure(case: Case) -> AsyncIterator[Finding]:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from matassay.core import Action, Guidance, is_number
+from matassay.core import Action, Guidance, Interface, is_number
 from matassay.worlds.browser import BrowserWorld, PinnedPage
 
 from ._case import Case
@@ -192,7 +192,7 @@ async def _leaves(page: PinnedPage, script: str) -> bool:
 
 async def canary_is_there(case: Case) -> AsyncIterator[Finding]:
     """C8."""
-    if case.task.grader_files:
+    if case.task.interface is Interface.WORKSPACE:
         without = [f.name for f in case.task.grader_files[:1] if CANARY not in f.read_text("utf-8")]
         yield Finding(not without, f"{', '.join(without)} has no canary" if without else "the canary is there")
         return

@@ -25,7 +25,8 @@ def hostile_files(genuine: bytes) -> Iterator[tuple[str, bytes]]:
         What a right file holds.
     """
     text = genuine.decode("utf-8", "replace")
-    last = re.compile(r"(?s)\d+(?!.*\d)")  # the last number of the file
+    # the last number of the file, whole: of 1.99 with other decimals something right may be made
+    last = re.compile(r"(?s)[-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?!.*\d)")
     yield "empty", b""
     yield "a line break", b"\n"
     yield "zero bytes", bytes(1 << 16)

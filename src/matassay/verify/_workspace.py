@@ -67,7 +67,7 @@ async def sandbox_holds(case: Case) -> AsyncIterator[Finding]:
     try:
         await world.start()
         for row in await attack_rows(world.workspace):
-            yield Finding(row.held, f"{row.name}: {row.seen}")
+            yield Finding(bool(row.held), f"{row.name}: {row.seen}")
     finally:
         await world.close()
 

@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from matassay.core import (
@@ -226,6 +227,7 @@ def make_task(instrument: type[Instrument], name: str, row: Subtask) -> Task:
         open_world=open_world,
         truth_fields=instrument.truth_fields,
         grader_package=instrument.__module__.rpartition(".")[0],
+        grader_files=(Path(__file__),),  # makers of criteria stand here too
         needs_gui="The instrument can be operated and its data saved only on its panel.",
         time_scale=instrument.time_scale,
         reference=row.reference,

@@ -6,7 +6,6 @@ import dataclasses
 import re
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +50,6 @@ class Reproduction:
     """Task id."""
     seed: int
     """Seed."""
-    seconds: float
-    """Time that it took, s."""
     differences: tuple[Difference, ...]
     """Values of the reference that differ beyond rounding."""
     inputs: Mapping[str, str]
@@ -90,15 +87,12 @@ def reproduce(folder: TaskFolder, seed: int = 0, *, keep: Path | None = None) ->
     with tempfile.TemporaryDirectory(prefix="matassay-reproduce-") as temporary:
         out = Path(temporary) if keep is None else keep
         out.mkdir(parents=True, exist_ok=True)
-        begin = time.monotonic()
         said = run_reproduce(folder.path, out, seed, seconds=LONGEST)
-        seconds = time.monotonic() - begin
         stored = folder.material(seed)
         made = read_json(out / "reference.json")
         return Reproduction(
             task=folder.spec.id,
             seed=seed,
-            seconds=seconds,
             differences=tuple(differences(stored.reference, made)),
             inputs=dict(_inputs(stored.inputs, out / "inputs")),
             passes=_passes(folder, seed, made),

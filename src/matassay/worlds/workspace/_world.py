@@ -23,7 +23,7 @@ from matassay.core import (
 
 from ._box import open_workspace
 from ._probes import run_probes
-from ._types import Limits, Workspace
+from ._types import Limits, Workspace, WorkspaceEnded
 from .kernel import CellResult, Kernel
 
 #: Characters of what a cell printed that an agent gets to see; the middle of more is left out.
@@ -157,12 +157,18 @@ class WorkspaceWorld:
         Raises
         ------
         EnvironmentFailure
-            If the sandbox broke, which a cell that dies or is stopped does not mean.
+            If the sandbox broke; neither a cell that dies or is stopped means that, nor one that kills the sandbox.
         """
-        if self._kernel is None:
-            self._kernel = await Kernel.start(self.workspace)
-        result = await self._kernel.run(action.code, timeout=action.timeout)
         self._cells += 1
+        try:
+            if self._kernel is None:
+                self._kernel = await Kernel.start(self.workspace)
+            result = await self._kernel.run(action.code, timeout=action.timeout)
+        except WorkspaceEnded as end:
+            # What the agent ran has brought its sandbox down: that is its own doing, and what it left is graded.
+            words = f"{end}: everything in it was killed, and nothing can be run any more"
+            self._shown = Observation(text=words, final=words, extra={"failed": True, "died": True})
+            return
         self._spent += result.seconds if math.isfinite(result.seconds) else 0.0
         if result.final is not None:
             self._final = result.final

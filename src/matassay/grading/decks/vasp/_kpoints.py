@@ -95,7 +95,7 @@ def _reals(lines: list[str], at: int, count: int, *, optional: bool = False) -> 
     tokens = lines[at].replace(",", " ").split() if at < len(lines) else []
     values = [fortran_real(t) for t in tokens[:count]]
     if len(values) < count or None in values:
-        if optional:
+        if optional and not tokens:
             return []
         raise BadKpoints(f"expected {count} numbers, found {' '.join(tokens[:count])[:60]!r}", at + 1)
     return [v for v in values if v is not None]
