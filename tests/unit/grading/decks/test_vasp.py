@@ -283,6 +283,9 @@ def test_path() -> None:
         "k\n0\nG\n2.5 2 2\n",
         "k\n3\nrec\n0 0 0 1\n",
         "k\n10\nline\nrec\n0 0 0\n",
+        "k\n0\nG\n2 2 2\n0 0 nan\n",
+        "k\n0\nG\n2 2 2\nno shift\n",
+        "k\n0\nG\n2 2 2\n0 0 1.7e308\n",
     ],
 )
 def test_meshes_that_vasp_refuses(kpoints: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from matassay.grading.decks._mesh import Mesh, mesh_of_points
 from matassay.grading.decks._numbers import fortran_integer, fortran_real
 
 MOST_POINTS = 100_000
+
+#: Largest shift that is taken for one, spacings of the mesh.
+MOST_SHIFT: Final = 1000
 
 
 class BadKpoints(ValueError):
@@ -79,7 +83,7 @@ def read_kpoints(text: str, lattice: Matrix | None, scale: float = 1.0) -> Sampl
         return Sampling("mesh", Mesh.centred(counts))
     if style in ("g", "m"):
         counts = _mesh(lines)
-        shift = _reals(lines, 4, 3, optional=True) or [0.0, 0.0, 0.0]
+        shift = _shift(lines, 4)
         make = Mesh.centred if style == "g" else Mesh.monkhorst_pack
         return Sampling("mesh", make(counts, shift))
     return _generalised(lines, style in ("c", "k"), lattice, scale)
@@ -99,6 +103,14 @@ def _reals(lines: list[str], at: int, count: int, *, optional: bool = False) -> 
             return []
         raise BadKpoints(f"expected {count} numbers, found {' '.join(tokens[:count])[:60]!r}", at + 1)
     return [v for v in values if v is not None]
+
+
+def _shift(lines: list[str], at: int) -> list[float]:
+    """The shift of a mesh in units of its spacing; none where there is no line for it."""
+    shift = _reals(lines, at, 3, optional=True) or [0.0, 0.0, 0.0]
+    if any(abs(s) > MOST_SHIFT for s in shift):
+        raise BadKpoints(f"a shift of more than {MOST_SHIFT} spacings is none", at + 1)
+    return shift
 
 
 def _mesh(lines: list[str]) -> list[int]:
@@ -146,7 +158,7 @@ def _path(lines: list[str], count: int, lattice: Matrix | None, scale: float) ->
 def _generalised(lines: list[str], cartesian: bool, lattice: Matrix | None, scale: float) -> Sampling:
     """Basis vectors of the mesh; understood where they are fractions 1/N of the reciprocal vectors."""
     basis = np.array([_reals(lines, 3 + i, 3) for i in range(3)])
-    shift = _reals(lines, 6, 3, optional=True) or [0.0, 0.0, 0.0]
+    shift = _shift(lines, 6)
     if cartesian:
         basis = _cartesian(basis, lattice, scale)
     diagonal = np.diag(basis)
