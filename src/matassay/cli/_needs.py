@@ -17,9 +17,6 @@ from ._console import say
 
 SETUP = "make setup"
 
-#: Sandboxes that the engine brings, which need a daemon or a cluster.
-CONTAINERS = ("docker", "k8s")
-
 #: Providers' SDKs and keys: needed for hosted models only.
 PROVIDERS = {
     "anthropic": "ANTHROPIC_API_KEY",
@@ -81,7 +78,7 @@ def choose_sandbox(kind: str | None) -> None:
     """
     if kind is None:
         return
-    from matassay.worlds.workspace import BACKENDS, SANDBOX_VARIABLE
+    from matassay.worlds.workspace import BACKENDS, CONTAINERS, SANDBOX_VARIABLE
 
     known = (*BACKENDS, *CONTAINERS)
     if kind not in known:
@@ -97,8 +94,10 @@ def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
     EnvironmentFailure
         If all are skipped.
     """
-    from matassay.worlds.workspace import missing
+    from matassay.worlds.workspace import CONTAINERS, chosen_backend, missing
 
+    if chosen_backend() in CONTAINERS:  # whose image has them; that is looked at when the container is there
+        return list(tasks), {}
     lacking = {t.id: "; ".join(map(str, missing(t.requires))) for t in tasks if t.requires}
     lacking = {id: reason for id, reason in lacking.items() if reason}
     if tasks and len(lacking) == len(tasks):

@@ -22,13 +22,14 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolCall
-from inspect_ai.util import LimitExceededError, sandbox, store_as
+from inspect_ai.util import LimitExceededError, SandboxEnvironment, sandbox, store_as
 
 from matassay.agents import describe
 from matassay.core import SCREEN, Episode, Guidance, MatAssayError, Outcome, find_task
-from matassay.worlds.workspace import WorkspaceWorld
+from matassay.worlds.workspace import CONTAINERS, WorkspaceWorld, chosen_backend
 
 from ._clean import clean_answers
+from ._containers import EngineWorkspace
 from ._record import Live, Record, current, keep, register, release
 from ._sandbox import WorkspaceSandbox
 from ._tool import computer, operate, screenshot
@@ -88,7 +89,7 @@ async def begin(state: TaskState, make: Callable[[], Episode]) -> Live:
         register(state.uuid, live)
         if isinstance(episode.world, WorkspaceWorld):
             # The engine has made the sandbox, so that its own tools and command-line agents act in the same one.
-            episode.world.attach(sandbox().as_type(WorkspaceSandbox).workspace)
+            await _attach(episode.world, episode.task.requires)
         await episode.start()
         keep(episode, record)
         await live.look()
@@ -98,12 +99,29 @@ async def begin(state: TaskState, make: Callable[[], Episode]) -> Live:
     return live
 
 
+async def _attach(world: WorkspaceWorld, requires: Sequence[str]) -> None:
+    """Let a world use the sandbox that the engine has made for the sample."""
+    if (kind := chosen_backend()) not in CONTAINERS:
+        world.attach(sandbox().as_type(WorkspaceSandbox).workspace)
+        return
+    # Itself, without the engine's record of every call: ours are many, and of no interest.
+    environment = sandbox().as_type(SandboxEnvironment)  # type: ignore[type-abstract]
+    workspace = EngineWorkspace(
+        environment, kind, inputs=world.inputs, manuals=world.manuals, requires=requires, wanted=world.asked
+    )
+    world.attach(workspace, workspace.another)
+    await workspace.start()
+
+
 async def close_episode(state: TaskState) -> None:
     """Clean-up: release the world, whatever has happened."""
     live = release(state.uuid)
     if live is not None:
         with anyio.CancelScope(shield=True):
             await live.episode.close()
+            world = live.episode.world
+            if isinstance(world, WorkspaceWorld) and isinstance(world.workspace, EngineWorkspace):
+                await world.workspace.close()
 
 
 @solver

@@ -15,10 +15,11 @@ from inspect_ai.util import SandboxEnvironmentSpec
 
 from matassay.agents import CODE, GUI, LOOPS
 from matassay.core import Guidance, Interface, MatAssayError, Span, Task, grader_checksum, select_tasks, split_digest
-from matassay.worlds.workspace import chosen_backend
+from matassay.worlds.workspace import CONTAINERS, chosen_backend
 
 from ._agent import close_episode, open_episode
 from ._code_agent import OUTPUT_CAP
+from ._containers import container_spec
 from ._loops import acting
 from ._sandbox import PROVIDER as SANDBOX
 from ._sandbox import WorkspaceConfig
@@ -67,6 +68,8 @@ def sandbox_of(task: Task, seed: int) -> SandboxEnvironmentSpec | None:
     """The sandbox that the engine makes for an episode; None for a task with a screen."""
     if task.interface is not Interface.WORKSPACE:
         return None
+    if (kind := chosen_backend()) in CONTAINERS:
+        return container_spec(kind)
     return SandboxEnvironmentSpec(SANDBOX, WorkspaceConfig(task=task.id, seed=seed, backend=chosen_backend()))
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from matassay.core import Probe, plain_text
 
 from ._box import open_workspace
-from ._types import INPUTS, Limits
+from ._types import INPUTS, Limits, Workspace
+
+#: Makes an empty sandbox with these files in its ``inputs``.
+Another = Callable[[Mapping[str, bytes | Path]], Workspace]
 
 #: Characters that are kept of each stream and of each file, half from the beginning and half from the end.
 KEPT: Final = 200_000
@@ -18,7 +21,9 @@ KEPT: Final = 200_000
 KEPT_FILE: Final = 4_000_000
 
 
-async def run_probes(probes: Sequence[Probe], *, backend: str = "auto") -> dict[str, Any]:
+async def run_probes(
+    probes: Sequence[Probe], *, backend: str = "auto", another: Another | None = None
+) -> dict[str, Any]:
     """Results of all probes by name, as JSON types.
 
     Parameters
@@ -27,6 +32,8 @@ async def run_probes(probes: Sequence[Probe], *, backend: str = "auto") -> dict[
         What to run.
     backend : str
         Kind of sandbox, see `open_workspace`.
+    another : callable, optional
+        Makes an empty sandbox, where `open_workspace` cannot: somebody else's container.
 
     Returns
     -------
@@ -39,13 +46,14 @@ async def run_probes(probes: Sequence[Probe], *, backend: str = "auto") -> dict[
     EnvironmentFailure
         If a sandbox cannot be had. A program that refuses the agent's files is a result.
     """
-    return {probe.name: await _run(probe, backend) for probe in probes}
+    return {probe.name: await _run(probe, backend, another) for probe in probes}
 
 
-async def _run(probe: Probe, backend: str) -> dict[str, Any]:
+async def _run(probe: Probe, backend: str, another: Another | None) -> dict[str, Any]:
     below = INPUTS + "/"  # read-only in the sandbox, so that it is given from the beginning
     inputs: dict[str, bytes | Path] = {n.removeprefix(below): d for n, d in probe.files.items() if n.startswith(below)}
-    workspace = open_workspace(inputs=inputs, limits=Limits(memory=probe.memory), backend=backend)
+    limits = Limits(memory=probe.memory)
+    workspace = another(inputs) if another else open_workspace(inputs=inputs, limits=limits, backend=backend)
     try:
         await workspace.start()
         for name, data in probe.files.items():

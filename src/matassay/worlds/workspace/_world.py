@@ -22,7 +22,7 @@ from matassay.core import (
 )
 
 from ._box import open_workspace
-from ._probes import run_probes
+from ._probes import Another, run_probes
 from ._types import Limits, Workspace, WorkspaceEnded
 from .kernel import CellResult, Kernel
 
@@ -44,6 +44,10 @@ SANDBOX_VARIABLE: Final = "MATASSAY_SANDBOX"
 def chosen_backend() -> str:
     """The kind of sandbox that was chosen for this process; ``auto`` where none was."""
     return os.environ.get(SANDBOX_VARIABLE) or "auto"
+
+
+#: Kinds that an engine makes, from a daemon or a cluster, and `WorkspaceWorld.attach` takes; not of `open_workspace`.
+CONTAINERS: Final = ("docker", "k8s")
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class WorkspaceWorld:
         self._outputs, self._seed, self._probes = tuple(outputs), seed, probes
         self._workspace: Workspace | None = None
         self._own = True
+        self._another: Another | None = None
         self._kernel: Kernel | None = None
         self._shown = Observation()
         self._cells = 0
@@ -99,9 +104,17 @@ class WorkspaceWorld:
         self._final: str | None = None
         self._left: Evidence | None = None
 
-    def attach(self, workspace: Workspace) -> None:
-        """Use a sandbox that somebody else has started and will close, in place of one of our own; before `start`."""
-        self._workspace, self._own = workspace, False
+    def attach(self, workspace: Workspace, another: Another | None = None) -> None:
+        """Use a sandbox that somebody else has started and will close, in place of one of our own; before `start`.
+
+        Parameters
+        ----------
+        workspace : Workspace
+            The sandbox.
+        another : callable, optional
+            Makes the sandboxes of the probes; by default they are of the kind that was chosen.
+        """
+        self._workspace, self._own, self._another = workspace, False, another
 
     @property
     def workspace(self) -> Workspace:
@@ -196,7 +209,7 @@ class WorkspaceWorld:
             await self._kernel.close()
         outputs = await self._workspace.conclude()
         files, refused = self._wanted(outputs.files, outputs.refused)
-        collected = await run_probes(self._probes(files), backend=self.backend)
+        collected = await run_probes(self._probes(files), backend=self.backend, another=self._another)
         state = {**self._state(), "concluded": True, "outputs_refused": refused, "collected": collected}
         state["other_files"] = len(outputs.files) - len(files)
         artefacts = tuple(Artefact.of(name, data) for name, data in sorted(files.items()))
@@ -207,12 +220,12 @@ class WorkspaceWorld:
     ) -> tuple[dict[str, bytes], dict[str, str]]:
         """Of what was left, the files that the task asks for; within bounds."""
         told = {
-            plain_text(name)[:200]: plain_text(reason)[:200] for name, reason in refused.items() if self._asked(name)
+            plain_text(name)[:200]: plain_text(reason)[:200] for name, reason in refused.items() if self.asked(name)
         }
         kept: dict[str, bytes] = {}
         room = MAX_BYTES
         for name in sorted(files):
-            if not self._asked(name):
+            if not self.asked(name):
                 continue
             if len(kept) == MAX_FILES or len(files[name]) > room:
                 told[name] = f"more than {MAX_FILES} files or {MAX_BYTES} bytes were left"
@@ -221,7 +234,8 @@ class WorkspaceWorld:
             room -= len(files[name])
         return kept, told
 
-    def _asked(self, name: str) -> bool:
+    def asked(self, name: str) -> bool:
+        """Whether a file is evidence."""
         return any(fnmatchcase(name, pattern) for pattern in self._outputs)
 
     async def evidence(self) -> Evidence:
