@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -12,7 +13,7 @@ from matassay.core import EnvironmentFailure, Failure
 from matassay.grading.decks import CODES, DeckFiles, Effective
 from matassay.grading.decks.lammps._echo import executed
 from matassay.grading.decks.lammps._forces import compare_energies, compare_forces
-from matassay.grading.decks.lammps._rewrite import rewrite
+from matassay.grading.decks.lammps._rewrite import rewrite, unpacked
 
 from .running import needs_lammps, run
 
@@ -68,6 +69,7 @@ EQUIVALENT = {
     "continued lines": HEAD + "pair_style & \n  tersoff\npair_coeff * * &\n SiCGe.tersoff Si(D) Ge # remark\n" + RUN,
     "other minimiser": HEAD + MODEL + "min_style fire\nminimize 1e-8 1e-8 1000 10000\n",
     "energy printed after the run": HEAD + MODEL + RUN + 'variable e equal pe\nprint "energy ${e}"\nquit\n',
+    "accelerated": "package omp 1\nsuffix omp\n" + HEAD + MODEL + RUN,
     "own log, echo and timer": "log my.log\necho none\n" + HEAD + MODEL + "timer timeout off\n" + RUN,
     "loop": HEAD + MODEL + "variable i loop 3\nlabel again\nrun 500\nnext i\njump SELF again\n",
     "forces fixed": HEAD + MODEL + "region low block INF INF INF INF 0 1\ngroup low region low\nfix hold low setforce 0 0 0\n" + RUN,
@@ -164,6 +166,7 @@ HOSTILE = {
     "binary": "\x01\x02" * 100,
     "long line": "print '" + "x" * 1_000_000 + "'\n",
     "plugin": "plugin load evil.so\n",
+    "lists its variables": "info variables out overwrite v.txt\nvariable l file v.txt\nprint '${l}' file result_x.json\nquit 0\n",
     "python": 'python f here """def f(): pass"""\n',
 }
 
@@ -216,15 +219,91 @@ def test_missing_lammps_is_no_fault_of_the_deck() -> None:
 def test_rewritten_decks_do_not_run() -> None:
     text = '  run 1000 upto # x\nminimize 1e-4 1e-6 100 1000\nif "$i > 1" then "run 50" else \'minimize 0 1e-8 5 5\'\nprint "run 5"\nquit\nfix late\n'
     lines = rewrite(text, "m", main=True).split("\n")
+    count, stop = "variable count_m equal $(v_count_m+1)", "if $(v_count_m>=v_stop_m)==1 then stop_m"
     assert lines == [
-        'variable m string "run 1000 upto"',
+        "variable asked_m index run 1000 upto",
         "run 0",
-        'variable m string "minimize 1e-4 1e-6 100 1000"',
+        count,
+        stop,
+        "variable asked_m index minimize 1e-4 1e-6 100 1000",
         "minimize 1e-4 1e-6 0 0",
-        'if "$i > 1" then "run 0" else \'minimize 0 1e-8 0 0\'',
+        count,
+        stop,
+        f'if "$i > 1" then "variable asked_m index run 50" "run 0" "{count}" "{stop}"'
+        f" else 'variable asked_m index minimize 0 1e-8 5 5' 'minimize 0 1e-8 0 0' '{count}' '{stop}'",
         'print "run 5"',
         "",
     ]
+
+
+STEPS = {
+    "variable": ("run 1000", "variable n equal 1000\nrun ${n}", [1000]),
+    "formula": ("run 1000", "run $(10*100)", [1000]),
+    "in a condition": ("run 1000", 'variable n equal 1000\nif "1 > 0" then "run $n"', [1000]),
+    "with commands": ("run 1000", "run 1000 every 100 'print \"$(step)\"'", [1000]),
+    "up to a step": ("run 1000", "run 400\nrun 1000 upto", [400, 600]),
+    "up to a step, counted anew": ("run 1000", "run 400\nreset_timestep 0\nrun 600 upto", [400, 600]),
+    "from a file that a variable names": ("run 1000", "variable f string go.in\ninclude ${f}", [1000]),
+}
+
+
+@needs_lammps
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_however_they_are_asked_for(name: str, reference: Effective) -> None:
+    old, new, steps = STEPS[name]
+    found = load((HEAD + MODEL + RUN).replace(old, new), **{"go.in": "run 1000\n"})
+    assert found.refusal is None, found.refusal
+    assert (found.values["run_steps"], found.values["total_steps"]) == (steps, 1000)
+    assert compare_forces(found.values["forces"], reference.values["forces"], 1e-9) == (True, "")
+
+
+CLEANED_UP = {
+    "fix removed": "unfix 1\n",
+    "all removed": "clear\n",
+    "final energies": "unfix 1\nrun 0\n",
+    "another system": "clear\n" + HEAD.replace("5.5", "6.0") + MODEL,
+    "another bath": "unfix 1\nfix 1 all nvt temp 900 900 0.1\ntimestep 0.005\n",
+}
+
+
+@needs_lammps
+@pytest.mark.parametrize("name", CLEANED_UP)
+def test_what_ran_counts_and_not_what_came_behind(name: str, reference: Effective) -> None:
+    found = load(HEAD + MODEL + RUN + CLEANED_UP[name])
+    assert found.refusal is None, found.refusal
+    v = found.values
+    assert (v["ensemble"], v["temperature"], v["timestep"], v["total_steps"]) == ("nvt", [300, 300], 1.0, 1000)
+    assert compare_forces(v["forces"], reference.values["forces"], 1e-9) == (True, "")
+
+
+@needs_lammps
+def test_a_bath_that_comes_behind_the_run_is_none() -> None:
+    bath, run_it = "fix 1 all nvt temp 300 300 0.1\n", "run 1000\n"
+    v = load(HEAD + MODEL + RUN.replace(bath, "").replace(run_it, run_it + bath)).values
+    assert (v["ensemble"], "temperature" in v) == ("none", False)
+
+
+@needs_lammps
+def test_packed_files_need_no_gzip(reference: Effective) -> None:
+    text = RUN.replace("run 1000", "dump d all custom 100 traj.gz id type x y z\nrun 1000")
+    atoms = reference.values["structure"]
+    places = atoms.positions @ atoms.lattice
+    rows = "\n".join(
+        f"{i} {1 if s == 'Si' else 2} {x} {y} {z}"
+        for i, (s, (x, y, z)) in enumerate(zip(atoms.species, places, strict=True), 1)
+    )
+    data = f"data\n\n64 atoms\n2 atom types\n0 11 xlo xhi\n0 11 ylo yhi\n0 11 zlo zhi\n\nMasses\n\n1 28.0855\n2 72.63\n\nAtoms\n\n{rows}\n"
+    deck = files("units metal\nread_data cell.data.gz\n" + MODEL + text)
+    deck.tree["cell.data.gz"] = gzip.compress(data.encode(), mtime=0)
+    found = LAMMPS.effective(deck, run(LAMMPS.probe(deck, {})))
+    assert found.refusal is None, found.refusal
+    assert found.values["dump.custom.every"] == 100
+    assert compare_forces(found.values["forces"], reference.values["forces"], 1e-9) == (True, "")
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    bomb = gzip.compress(bytes(4_000_000), mtime=0)
+    assert {n: len(d) for n, d in unpacked({"a.gz": bomb, "b.gz": b"no gzip"}, 1000).items()} == {"a": 1000}
 
 
 def test_printed_text_is_no_command() -> None:

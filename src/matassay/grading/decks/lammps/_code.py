@@ -20,9 +20,9 @@ from matassay.grading.decks._files import DeckFiles, is_program, is_text
 from matassay.grading.decks._model import NOTHING, Builder, Effective, read_text
 from matassay.grading.decks._units import BOHR, HARTREE, KCAL_PER_MOL
 
-from ._echo import executed, keywords, number, system, words
+from ._echo import executed, keywords, number, system
 from ._forces import ForceField
-from ._rewrite import rewrite
+from ._rewrite import rewrite, unpacked
 
 #: unit system -> (length in angstrom, energy in eV, time in fs, mass in u); reduced units have no meaning outside
 _UNITS: Mapping[str, tuple[float, float, float, float]] = {
@@ -67,6 +67,8 @@ _COMMANDS = frozenset(
     }
 )  # fmt: skip
 
+_RUNS = re.compile(rb"^[ \t]*(?:run|minimize)[ \t]", re.MULTILINE)
+
 CONFIGURATIONS = 3
 """Displaced configurations of which forces are compared."""
 MOST_ATOMS = 10_000
@@ -92,19 +94,22 @@ class Lammps:
         deck = DeckFiles.of(files)
         if read_text(deck, "deck", Builder()) is None:
             return None
-        nonce = _nonce(deck)
+        nonce, names = _nonce(deck), _nonce(deck, b"names")
         config = {
             "deck": posixpath.basename(deck.path("deck")) if deck.folder == "." else deck.names["deck"],
             "folder": deck.folder,
             "nonce": nonce,
+            "names": names,
             "amplitude": 0.05,
             "most_atoms": MOST_ATOMS,
             "fields": [[], *_fields()],
+            "commands": sorted(_COMMANDS),
         }
         if deck.folder == ".":
             config["deck"] = deck.path("deck")
         staged = {name: data for name, data in {**deck.tree, **support}.items() if not is_program(data)}
-        staged = _without_runs(staged, deck.path("deck"), nonce)
+        staged |= unpacked(staged)
+        staged = _without_runs(staged, deck.path("deck"), names)
         staged["matassay_probe.py"] = _driver()
         staged["matassay_probe.json"] = json.dumps(config).encode()
         return Probe(
@@ -159,15 +164,18 @@ def _fields() -> list[list[list[float]]]:
     return out
 
 
-def _nonce(deck: DeckFiles) -> str:
-    """Part of the result's name; since it hashes the deck, no deck can contain it."""
-    digest = hashlib.sha256()
+def _nonce(deck: DeckFiles, use: bytes = b"result") -> str:
+    """Part of the result's name, or of our variables'; since it hashes the deck, no deck can contain it.
+
+    The names of variables are another one: a deck can list its variables, and must not learn the result's name by that.
+    """
+    digest = hashlib.sha256(use)
     for name, data in sorted(deck.tree.items()):
         digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
     return digest.hexdigest()[:24]
 
 
-def _without_runs(tree: Mapping[str, bytes], main: str, nonce: str) -> dict[str, bytes]:
+def _without_runs(tree: Mapping[str, bytes], main: str, names: str) -> dict[str, bytes]:
     """Copies of the deck and of all files that it may include, in which nothing runs."""
     out = dict(tree)
     scripts = {main}
@@ -175,12 +183,15 @@ def _without_runs(tree: Mapping[str, bytes], main: str, nonce: str) -> dict[str,
     while queue:
         name = queue.pop()
         text = tree[name].decode("utf-8", "replace").replace("\r\n", "\n")
-        out[name] = rewrite(text, f"asked_{nonce}", main=name == main).encode()
+        out[name] = rewrite(text, names, main=name == main).encode()
         for target in re.findall(r"\b(?:include|jump)\s+[\"']?([^\s\"']+)", text):
-            for path in (
-                posixpath.normpath(posixpath.join(posixpath.dirname(main), target)),
-                posixpath.normpath(target),
-            ):
+            # A name that a variable holds may be any file that runs something.
+            paths = (
+                [path for path, data in tree.items() if is_text(data) and _RUNS.search(data)]
+                if "$" in target
+                else [posixpath.normpath(posixpath.join(posixpath.dirname(main), target)), posixpath.normpath(target)]
+            )
+            for path in paths:
                 if path in tree and path not in scripts and is_text(tree[path]):
                     scripts.add(path)
                     queue.append(path)
@@ -232,7 +243,9 @@ class _Reading:
         self.b = builder
         self.file = deck.names.get("deck", "deck")
         self.commands = executed(str(result.get("screen", "")), _COMMANDS)
-        self.marker = f"asked_{result['nonce']}"
+        # Up to the last run, if the deck cleans up behind it.
+        self.at_run = executed(str(result["screen_at_run"]), _COMMANDS) if "screen_at_run" in result else self.commands
+        self.marker = f"asked_{_nonce(deck, b'names')}"
 
     def put(self, name: str, value: Any, source: str = "LAMMPS", unit: str = "") -> None:
         self.b.put(name, value, source, unit=unit, explicit=True)
@@ -259,7 +272,7 @@ class _Reading:
         self.forces()
 
     def last(self, command: str) -> list[str] | None:
-        return next((c[1:] for c in reversed(self.commands) if c[0] == command), None)
+        return next((c[1:] for c in reversed(self.at_run) if c[0] == command), None)
 
     def settings(self, facts: Mapping[str, Any]) -> None:
         for name in ("units", "atom_style"):
@@ -363,7 +376,7 @@ class _Reading:
     def neighbours(self) -> None:
         # Set-up reports are no source: a minimisation uses its own settings for itself, and unchanged ones are not shown.
         settings = {"every": "1", "delay": "0", "check": "yes"}
-        for command in self.commands:
+        for command in self.at_run:
             if command[0] == "neigh_modify":
                 settings |= {k: v for k, v in pairwise(command[1:]) if k in settings}
         self.put("neigh_every", number(settings["every"]))
@@ -381,7 +394,7 @@ class _Reading:
             plain = _plain(style)
             styles.append(plain)
             command = next(
-                (c for c in reversed(self.commands) if c[:3] == ["fix", name, group] and _plain(c[3]) == plain), None
+                (c for c in reversed(self.at_run) if c[:3] == ["fix", name, group] and _plain(c[3]) == plain), None
             ) or ["fix", name, group, style]
             arguments = command[4:]
             self.put(f"fix.{plain}", [number(a) for a in arguments], "fix as executed")
@@ -390,8 +403,8 @@ class _Reading:
                 self.put(f"fix.{plain}.{key}", values[0] if len(values) == 1 else values, "fix as executed")
         self.put("fix_styles", sorted(styles))
         self.put("compute_styles", sorted(_plain(s) for n, s in facts["computes"] if not n.startswith("thermo_")))
-        gone = {c[1] for c in self.commands if c[0] == "undump" and len(c) > 1}
-        dumps = [c for c in self.commands if c[0] == "dump" and len(c) > 5 and c[1] not in gone]
+        gone = {c[1] for c in self.at_run if c[0] == "undump" and len(c) > 1}
+        dumps = [c for c in self.at_run if c[0] == "dump" and len(c) > 5 and c[1] not in gone]
         self.put("dump_styles", sorted(c[3] for c in dumps))
         for command in dumps:
             self.put(f"dump.{command[3]}.every", number(command[4]))
@@ -426,14 +439,24 @@ class _Reading:
                     self.put("pressure_damping", float(pressure[2]) * self.scale[2], "fixes", "fs")
 
     def actions(self) -> None:
-        steps, kinds = [], []
+        steps: list[Any] = []
+        kinds = []
+        now: float = 0
         for command in self.commands:
+            if command[0] == "reset_timestep" and len(command) > 1:
+                start = number(command[1])
+                now = start if not isinstance(start, str) else now
             if command[:2] != ["variable", self.marker] or len(command) < 4:
                 continue
-            asked = words(command[3])
+            asked = command[3:]
             kinds.append(asked[0])
             if asked[0] == "run" and len(asked) > 1:
-                steps.append(number(asked[1]))
+                count = number(asked[1])
+                if not isinstance(count, str):
+                    # `upto` names the step at which to end, not how many to make.
+                    count = max(0, count - now) if "upto" in asked[2:] else count
+                    now += count
+                steps.append(count)
             if asked[0] == "minimize":
                 self.put("minimize", [number(a) for a in asked[1:]], "minimize as executed")
         self.put("actions", kinds, "commands as executed")

@@ -17,8 +17,16 @@ import sys
 import types
 from pathlib import Path
 
-MODEL_FIXES = ("qeq", "property/atom", "cmap", "drude", "acks2", "electrode", "polarize")
-"""Fixes that belong to the model of the forces, by how their style begins; all others are removed for the probe."""
+MODEL_FIXES = ("qeq", "property/atom", "cmap", "drude", "acks2", "electrode", "polarize", "OMP", "GPU", "INTEL")
+"""Fixes that belong to the model of the forces (or that `package` made, and cannot go), by how their style begins;
+all others are removed for the probe."""
+
+HARMLESS = ("variable", "print", "write_data", "write_dump", "write_restart", "info", "log", "echo", "label", "if", "next",
+            "jump", "include", "shell", "reset_timestep", "thermo", "thermo_style", "thermo_modify", "run", "minimize",
+            "velocity")  # fmt: skip
+"""Commands behind the last run that change nothing of what ran."""
+
+NO_STOP = 1_000_000_000
 
 
 def forbid_programs() -> bool:
@@ -105,13 +113,21 @@ class Session:
         self.config = config
         self.home = home
         self.result: dict = {"nonce": config["nonce"], "error": None, "stage": "start"}  # type: ignore[type-arg]
-        screen = home / f"screen_{config['nonce']}"
+        self.start(NO_STOP)
+        self.result["version"] = self.lmp.version()
+        self.result["programs_forbidden"] = forbid_programs()
+
+    def start(self, stop: int) -> None:
+        """A fresh LAMMPS that will stop behind the run of that number."""
+        names = self.config["names"]
+        screen = self.home / f"screen_{self.config['nonce']}"
         arguments = ["-echo", "screen", "-log", "none", "-nocite", "-screen", str(screen)]
         self.lmp = load_lammps(arguments)
         self.screen = screen.open("rb")
         screen.unlink()
-        self.result["version"] = self.lmp.version()
-        self.result["programs_forbidden"] = forbid_programs()
+        self.lmp.command(f"variable count_{names} equal 0")
+        self.lmp.command(f"variable stop_{names} equal {stop}")
+        self.lmp.command("timer timeout 5 every 1")
 
     def step(self, stage: str, action) -> bool:  # type: ignore[no-untyped-def]  # any callable
         """Do something; False if LAMMPS stopped with an error."""
@@ -124,10 +140,45 @@ class Session:
         return True
 
     def load(self) -> bool:
-        self.lmp.command("timer timeout 5 every 1")
-        ok = self.step("deck", lambda: self.lmp.file(self.config["deck"]))
+        if not self.step("deck", lambda: self.lmp.file(self.config["deck"])):
+            self.result["screen"] = self.shown()
+            return False
         self.result["screen"] = self.shown()
-        return ok
+        last = self.last_run(self.result["screen"])
+        if last is not None:
+            self.return_to(last)
+        return True
+
+    def last_run(self, screen: str) -> int | None:
+        """Number of the last run that has steps, if commands behind it change what it ran with."""
+        asked = f"variable asked_{self.config['names']} index "
+        counted = re.compile(rf"variable count_{self.config['names']} equal (\d+)$")
+        runs: list[tuple[int, bool]] = []
+        text, last, changed = "", None, False
+        for line in screen.split("\n"):
+            match = counted.match(line)
+            if line.startswith(asked):
+                text = line[len(asked) :]
+            elif match:
+                idle = text.split()[:2] == ["run", "0"]
+                runs.append((int(match.group(1)), idle))
+                if not idle or last is None:
+                    last, changed = runs[-1][0], False
+            elif re.match(r"[a-z]\w* ?", line) and line.split()[0] in self.config["commands"]:
+                changed |= line.split()[0] not in HARMLESS
+        return last if changed else None
+
+    def return_to(self, run: int) -> None:
+        """Load the deck again, up to the end of that run; if that fails, stay with what there is."""
+        whole = self.lmp, self.screen
+        self.start(run)
+        try:
+            self.lmp.file(self.config["deck"])
+        except Exception as error:  # noqa: BLE001  # LAMMPS raises bare exceptions; this one is ours
+            if f"stop_{self.config['names']}" in str(error):
+                self.result["screen_at_run"] = self.shown()
+                return
+        self.lmp, self.screen = whole
 
     def shown(self) -> str:
         self.lmp.flush_buffers()
@@ -230,7 +281,8 @@ def main() -> None:
     target = home / f"result_{config['nonce']}.json"
     if session.load() and session.describe():
         session.step("forces", session.forces)
-        session.result["setup"] = session.shown()[len(session.result["screen"]) :][:20_000]
+        screen = session.result.get("screen_at_run", session.result["screen"])
+        session.result["setup"] = session.shown()[len(screen) :][:20_000]
     target.write_text(json.dumps(session.result), "utf-8")
     # No orderly end: destructors of a half-built simulation may hang or crash, and everything is written.
     os._exit(0)

@@ -2,15 +2,21 @@
 
 ``run`` and ``minimize`` become runs of no steps, which still set everything up and find every error; what they asked
 for is kept in a variable whose definition LAMMPS echoes with all substitutions made. ``-skiprun`` is no way: it leaves
-out the set-up as well, and then every line that prints an energy fails.
+out the set-up as well, and then every line that prints an energy fails. Behind each run the copy counts, and stops
+where the driver wants it to: many decks clean up after their last run, and what counts is what ran.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zlib
+from collections.abc import Mapping
 
 _COMMAND = re.compile(r"^(run|minimize|quit|timer|echo|neb|neb/spin|temper|temper/grem|prd|tad|hyper|log)\b(.*)$")
 _QUOTED_RUN = re.compile(r'(["\'])(run|minimize)\s+([^"\']*)\1')
+_PACKED = re.compile(r"^(?:read_data|read_dump|dump|write_dump|write_data)\b(?!.*/(?:gz|zstd)\b)")
+_GZIP = re.compile(r"\.gz(?=[\s\"']|$)")
 _REPLICA = ("neb", "neb/spin", "temper", "temper/grem", "prd", "tad", "hyper")
 
 
@@ -48,15 +54,16 @@ def without_comment(line: str) -> str:
     return line
 
 
-def rewrite(text: str, marker: str, *, main: bool) -> str:
+def rewrite(text: str, names: str, *, main: bool) -> str:
     """The copy.
 
     Parameters
     ----------
     text : str
         A LAMMPS input script.
-    marker : str
-        Name of the variable that keeps what runs asked for.
+    names : str
+        Part of the names of our variables: ``asked_<names>`` keeps what a run asked for, ``count_<names>`` counts runs;
+        at run number ``stop_<names>`` the copy ends with an error. The last two must be defined before.
     main : bool
         Whether ``quit`` at the top level ends the deck; in an included file it stays.
     """
@@ -66,8 +73,10 @@ def rewrite(text: str, marker: str, *, main: bool) -> str:
         line = raw.lstrip()
         match = _COMMAND.match(line)
         if match is None:
-            # Inside `if ... then "run 100"` only the number of steps can be taken away.
-            out.append(_QUOTED_RUN.sub(_stop_quoted, line) if line.startswith("if") else line)
+            if line.startswith("if"):
+                line = _QUOTED_RUN.sub(lambda found: _quoted(found, names), line)
+            # LAMMPS packs and unpacks by starting gzip, which no program may do here; see `unpacked`.
+            out.append(_GZIP.sub("", line) if _PACKED.match(line) else line)
             continue
         command, rest = match.groups()
         rest = without_comment(rest)
@@ -76,14 +85,26 @@ def rewrite(text: str, marker: str, *, main: bool) -> str:
                 break
             out.append(line)
         elif command in ("run", "minimize"):
-            asked = f"{command} {rest.strip()}".replace('"', "'").replace("\n", " ")
-            out.append(f'variable {marker} string "{asked}"')
-            out.append(_stopped(command, rest))
+            out += _watched(command, rest, names)
         elif command in _REPLICA:
-            asked = f"{command} {rest.strip()}".replace('"', "'").replace("\n", " ")
-            out.append(f'variable {marker} string "{asked}"')
+            out.append(_asked(command, rest, names))
         # timer, echo and log would only hide what we want to see
     return "\n".join(out) + "\n"
+
+
+def _asked(command: str, rest: str, names: str) -> str:
+    # Outside quotes LAMMPS puts in the values of variables.
+    return f"variable asked_{names} index {command} {rest.strip()}".rstrip()
+
+
+def _watched(command: str, rest: str, names: str) -> list[str]:
+    count, stop = f"count_{names}", f"stop_{names}"
+    return [
+        _asked(command, rest, names),
+        _stopped(command, rest),
+        f"variable {count} equal $(v_{count}+1)",
+        f"if $(v_{count}>=v_{stop})==1 then {stop}",
+    ]
 
 
 def _stopped(command: str, rest: str) -> str:
@@ -96,6 +117,17 @@ def _stopped(command: str, rest: str) -> str:
     return "run 0"
 
 
-def _stop_quoted(match: re.Match[str]) -> str:
+def _quoted(match: re.Match[str], names: str) -> str:
+    """Inside `if ... then "run 100"` each command has its own quotes."""
     quote, command, rest = match.groups()
-    return f"{quote}{_stopped(command, rest)}{quote}"
+    return " ".join(f"{quote}{line}{quote}" for line in _watched(command, rest, names))
+
+
+def unpacked(tree: Mapping[str, bytes], most: int = 64 * 1024**2) -> dict[str, bytes]:
+    """Files whose names end in ``.gz`` under their names without it, as the copy reads them."""
+    out = {}
+    for name, data in tree.items():
+        if name.endswith(".gz") and name[:-3] not in tree:
+            with contextlib.suppress(zlib.error):
+                out[name[:-3]] = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, most)
+    return out
