@@ -120,8 +120,10 @@ def bloch_waves(wave_vector, forward, squared):
     """Propagating waves of the Si lead with one transverse wave vector: factors, and displacements as columns."""
     phases = np.exp(2j * np.pi * cells @ wave_vector / REPEAT)
     coupling = leads["Si"]["coupling"] if forward else leads["Si"]["coupling"].T
+    # The mean over all cells, and not the row of one cell: small errors of the force constants then stay Hermitian.
+    shape = (len(cells), 3 * BASIS, len(cells), 3 * BASIS)
     onsite, onward = (
-        np.einsum("acb,c->ab", block[: 3 * BASIS].reshape(3 * BASIS, len(cells), 3 * BASIS), phases)
+        np.einsum("r,racb,c->ab", phases.conj(), block.reshape(shape), phases) / len(cells)
         for block in (leads["Si"]["onsite"], coupling)
     )
     factors, waves = np.linalg.eig(surface(onsite, onward, squared) @ onward.conj().T)

@@ -88,7 +88,7 @@ def specularities(frequency):
     # Normal incidence: the same displacement in every surface cell.
     size = len(backward) // n_cells
     onsite, forward = (
-        left[name].reshape(n_cells, size, n_cells, size)[0].sum(axis=1) for name in ("onsite", "coupling")
+        left[name].reshape(n_cells, size, n_cells, size).mean(axis=0).sum(axis=1) for name in ("onsite", "coupling")
     )
     factors_in, waves_in = bloch_waves(onsite, forward, squared)
     factors_out, waves_out = bloch_waves(onsite, forward.T, squared)
