@@ -20,6 +20,9 @@ from ._sandbox import attack_rows
 #: A floating point number of a reference that stands in an input with so many digits stands there on purpose.
 LEAST_DIGITS = 5
 
+#: Values of one reference that are searched for.
+MOST_VALUES = 200
+
 #: Lists all that an agent finds on arrival, with sizes and owners, but no times.
 LISTING = """
 import os
@@ -50,9 +53,11 @@ async def truth_shows_nowhere(case: Case) -> AsyncIterator[Finding]:
             exposure.add(f"{place}/{name}", content.read_bytes() if isinstance(content, Path) else content)
     shown = []
     values = [(n, v) for n, v in secrets(case.scenario.truth) if isinstance(v, float) and _digits(v) >= LEAST_DIGITS]
-    for name, value in values:
+    # A table that leaks leaks everywhere: of thousands of values some hundreds, evenly spread, tell as much.
+    searched = values[:: max(1, len(values) // MOST_VALUES)]
+    for name, value in searched:
         shown += [f"{name} shows in {place}" for place in places(value, exposure)]
-    yield Finding(not shown, "; ".join(shown[:5]) or f"{len(values)} values show nowhere")
+    yield Finding(not shown, "; ".join(shown[:5]) or f"{len(searched)} of {len(values)} values show nowhere")
     yield Finding(bool(exposure.texts), f"{len(exposure.texts)} places were searched")
 
 
