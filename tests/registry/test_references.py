@@ -16,7 +16,12 @@ def test_references_are_reproduced(folder: TaskFolder) -> None:
     if lacking := missing(folder.spec.requires):
         pytest.skip("; ".join(map(str, lacking)))
     found = reproduce(folder)
-    assert found.reproduced, (found.differences[:5], found.inputs)
+    assert found.passes, found.differences[:5]
+    odd = {name: how for name, how in found.inputs.items() if not how.startswith("same")}
+    if "Monte Carlo" in folder.spec.methods:
+        # It branches on floating-point values, so that another processor draws another, equally good sample.
+        odd = {name: how for name, how in odd.items() if not how.startswith("differs: numbers")}
+    assert odd == {}
 
 
 def test_dear_references_say_how_they_were_made() -> None:
