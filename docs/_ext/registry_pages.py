@@ -63,7 +63,8 @@ def group_page(suite: str, group: str, tasks: list[Task], folder: Path) -> str:
 def criterion_row(criterion: Criterion) -> str:
     """One row of the table of criteria."""
     tolerance = criterion.tolerance
-    width = f"{tolerance.value:g} {tolerance.unit}: {tolerance.reason}" if tolerance else ""
+    unit = "" if tolerance is None or tolerance.unit == "1" else f" {tolerance.unit}"
+    width = f"{tolerance.value:g}{unit}: {tolerance.reason}" if tolerance else ""
     kind = "diagnosis" if criterion.diagnosis else "guard" if criterion.holds_at_start else "goal"
     return f"| `{criterion.name}` | {kind} | {cell(criterion.description)} | {cell(width)} |"
 

@@ -18,7 +18,7 @@ STUDIES = Path(__file__).parent / "studies"
 @cache
 def folders() -> dict[str, TaskFolder]:
     """Folders of all tasks by the tasks' ids."""
-    found = [TaskFolder(path) for path in find_folders(STUDIES)]
+    found = sorted((TaskFolder(path) for path in find_folders(STUDIES)), key=lambda folder: folder.spec.id)
     ids = [f.spec.id for f in found]
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise MatAssayError(f"{STUDIES}: two folders have the id {', '.join(sorted(twice))}")
