@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-_INTEGER = re.compile(r"[+-]?\d{1,18}\Z")
-_REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdDqQ][+-]?\d{1,4}|[+-]\d{1,4})?\Z")
+_INTEGER = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
+_REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdDqQ][+-]?\d{1,4}|[+-]\d{1,4})?\Z", re.ASCII)
 
 
 def fortran_integer(token: str) -> int | None:
@@ -59,7 +59,7 @@ def expand_repeats(tokens: list[str], most: int = 200_000) -> list[str] | None:
     out: list[str] = []
     for token in tokens:
         count, star, value = token.partition("*")
-        if star and value and count.isdecimal() and len(count) <= 9:
+        if star and value and count.isascii() and count.isdecimal() and len(count) <= 9:
             if len(out) + int(count) > most:
                 return None
             out.extend([value] * int(count))

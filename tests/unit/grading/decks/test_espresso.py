@@ -185,7 +185,7 @@ def test_reason_is_in_the_words_of_the_program() -> None:
 def test_species_carry_their_settings() -> None:
     text = SILICON.replace(
         "ntyp = 1",
-        "ntyp = 2, nspin = 2, lda_plus_u = .true., Hubbard_U(2) = 3.5, starting_magnetization(1) = 0.5, starting_magnetization(2) = -0.5",
+        "ntyp = 2, nspin = 2, occupations = 'smearing', degauss = 0.01, lda_plus_u = .true., Hubbard_U(2) = 3.5, starting_magnetization(1) = 0.5, starting_magnetization(2) = -0.5",
     )
     text = (
         text.replace(" Si 28.086 Si.pz-vbc.UPF", " Si1 28.086 Si.pz-vbc.UPF\n Si2 28.086 Si.pz-vbc.UPF")
@@ -315,3 +315,47 @@ def test_speed() -> None:
     for _ in range(10):
         read(SAME["listed points"])
     assert (time.perf_counter() - start) / 10 < 0.05
+
+
+TWO_IRONS = SILICON.replace("nat = 2, ntyp = 1", "nat = 2, ntyp = 2, nspin = 2, occupations = 'smearing', degauss = 0.01").replace(
+    " Si 28.086 Si.pz-vbc.UPF", " Fe1 55.845 Fe.pz-nd-rrkjus.UPF\n Fe2 55.845 Fe.pz-nd-rrkjus.UPF"
+).replace(" Si 0.00", " Fe1 0.00").replace(" Si 0.25", " Fe2 0.25")  # fmt: skip
+
+
+def test_an_element_in_two_species() -> None:
+    """An antiferromagnet: requirements on the element cover both species."""
+    text = TWO_IRONS.replace(
+        "ecutwfc",
+        "lda_plus_u = .true., Hubbard_U(1) = 4, Hubbard_U(2) = 4\n starting_magnetization = 0.5, -0.5\n ecutwfc",
+    )
+    v = values(text)
+    assert (v["Hubbard_U.Fe"], v["Hubbard_U.Fe2"], v["mass.Fe"], v["pseudo.Fe"]) == (
+        4,
+        4,
+        55.845,
+        "Fe.pz-nd-rrkjus.UPF",
+    )
+    assert v["starting_magnetization.Fe"] == [0.5, -0.5]
+    found = read(text.replace(", Hubbard_U(2) = 4", ""))
+    assert found.values["Hubbard_U.Fe"] == [4, 0]
+    assert ("Hubbard_U.Fe1" in found.explicit, "Hubbard_U.Fe" in found.explicit) == (True, False)
+
+
+REFUSED_BY_ALL = {
+    "cell twice": SILICON.replace("ibrav = 2", "ibrav = 0") + "CELL_PARAMETERS bohr\n0 5.1 5.1\n5.1 0 5.1\n5.1 5.1 0\n",
+    "cell and A": SILICON.replace("ibrav = 2, celldm(1) = 10.2", "ibrav = 0, A = 5.4") + "CELL_PARAMETERS angstrom\n0 2.7 2.7\n2.7 0 2.7\n2.7 2.7 0\n",
+    "no broadening": SILICON.replace("ecutwfc", "occupations = 'smearing', ecutwfc"),
+    "two spins": SILICON.replace("ecutwfc", "nspin = 2, ecutwfc"),
+}  # fmt: skip
+
+
+@needs_espresso
+@pytest.mark.parametrize("name", REFUSED_BY_ALL)
+def test_what_pw_refuses_is_refused_by_our_reader(name: str) -> None:
+    for found in (read(REFUSED_BY_ALL[name]), ask(REFUSED_BY_ALL[name])):
+        assert found.refusal is not None
+        assert found.refusal.failure is Failure.SOFTWARE_USAGE
+
+
+def test_functional_without_pw() -> None:
+    assert values(SILICON.replace("ecutwfc", "input_dft = 'PBE', ecutwfc"))["functional"] == "pbe"

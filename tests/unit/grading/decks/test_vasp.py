@@ -196,6 +196,45 @@ def test_hubbard_terms_belong_to_species() -> None:
     assert "LDAUU" in str(read("LDAU = T; LDAUL = 2 -1; LDAUU = 4", poscar=poscar).refusal)
 
 
+NICKEL_OXIDE = (
+    "NiO\n4.17\n1 .5 .5\n.5 1 .5\n.5 .5 1\nNi Ni O\n1 1 2\nDirect\n0 0 0\n.5 .5 .5\n.25 .25 .25\n.75 .75 .75\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("incar", "u"),
+    [
+        ("LDAU = T; LDAUL = 2 2 -1; LDAUU = 5.3 5.3 0; LDAUJ = 3*0", 5.3),
+        ("LDAU = T; LDAUL = 2 -1 -1; LDAUU = 5.3 5.3 0; LDAUJ = 3*0", [5.3, 0]),
+    ],
+)
+def test_an_element_in_two_groups(incar: str, u: Any) -> None:
+    """The usual way to write an antiferromagnet: the element's value is there, and covers both groups."""
+    found = values(incar, poscar=NICKEL_OXIDE)
+    assert (found["U_eff.Ni"], found["U_eff.Ni1"], found["U_eff.O"]) == (u, 5.3, 0)
+
+
+def test_moments_that_vasp_does_not_look_at() -> None:
+    found = read("MAGMOM = 2 -2")
+    assert "ISPIN = 1" in found.unknown["total_moment"]
+    assert "MAGMOM" not in found.values
+
+
+@pytest.mark.parametrize("incar", ["LATTICE_CONSTRAINTS = .TRUE. .TRUE. .FALSE.", "LATTICE_CONSTRAINTS = T T F # slab"])
+def test_lists_of_truth_values(incar: str) -> None:
+    assert values(incar)["LATTICE_CONSTRAINTS"] == [True, True, False]
+
+
+def test_projections_are_text() -> None:
+    assert values('LOCPROJ = "1 : s : Pr\n2 : p : Pr"')["LOCPROJ"] == "1 : s : Pr\n2 : p : Pr"
+
+
+@pytest.mark.parametrize("incar", ["EDIFF\u00a0= 1e-8", "EDIFF = \u0661e-8", "\uff25DIFF = 1e-8"])
+def test_only_ascii_is_read_as_fortran_does(incar: str) -> None:
+    found = read(incar)
+    assert found.refusal is not None or found.values["EDIFF"] == 1e-4
+
+
 def test_what_is_passed_over_in_silence_is_noted() -> None:
     effective = read("ENCUTT = 500\nIBRION = 2 NSW = 100\nISMEAR = 0\nISMEAR = -5")
     assert effective.refusal is None
@@ -265,6 +304,19 @@ def test_mesh_without_kpoints_file() -> None:
     assert ruled["k_mesh"] == [2, 2, 2]
 
 
+def test_spacing_in_the_incar_is_a_choice_of_the_deck() -> None:
+    assert "k_spacing" in read("KSPACING = 0.3").explicit
+    assert "k_spacing" not in read("").explicit
+
+
+@pytest.mark.parametrize(("mesh", "refused"), [("1 1 1", True), ("1 1 3", True), ("2 2 2", False)])
+def test_tetrahedra_need_points(mesh: str, refused: bool) -> None:
+    for smearing in (-5, 0):
+        found = read(f"ISMEAR = {smearing}", f"k\n0\nGamma\n{mesh}\n")
+        assert (found.refusal is not None) == (refused and smearing == -5)
+        assert found.refusal is None or "Tetrahedron" in found.refusal.text
+
+
 def test_path() -> None:
     found = values(
         "", kpoints="path\n40\nLine-mode\nReciprocal\n0 0 0 Gamma\n0.5 0 0.5 X\n\n0.5 0 0.5\n0.5 0.25 0.75\n"
@@ -325,6 +377,9 @@ def test_one_structure_in_many_spellings(name: str) -> None:
         "TITEL = PAW_PBE Si 05Jan2001\nTITEL = PAW_PBE Ge_d 03Jul2007",
         "potpaw_PBE.54/Si/POTCAR\npotpaw_PBE.54/Ge_d/POTCAR",
         "- Si\n- Ge_d",
+        '["Si", "Ge_d"]',
+        "Si: Si\nGe: Ge_d",
+        "{Si: 'Si', Ge: 'Ge_d'}",
     ],
 )
 def test_names_of_data_sets(spec: str) -> None:

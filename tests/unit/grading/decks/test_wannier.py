@@ -81,6 +81,35 @@ SAME = {
 }
 
 
+@needs_wannier90
+@pytest.mark.parametrize("read_it", [read, ask])
+def test_random_projections(read_it: Any) -> None:
+    """Their places differ from run to run: what can be required is that they are random, or what is listed besides."""
+    assert read_it(WIN.replace("Si:sp3", "random")).values["projections"] == ["random"]
+    partly = WIN.replace("Si:sp3", "random\nSi:s")
+    assert read_it(partly).values["projections.Si"] == ["s"]
+
+
+@needs_wannier90
+@pytest.mark.parametrize(
+    "text",
+    [
+        WIN + "gamma_only = T\n",
+        WIN + "bands_plot = T\n",
+        WIN + "begin atoms_cart\nSi 0 0 0\nSi 1.3575 1.3575 1.3575\nend atoms_cart\n",
+    ],
+)
+def test_what_wannier90_refuses_is_refused_by_our_reader(text: str) -> None:
+    assert read(text).refusal is not None
+    assert ask(text).refusal is not None
+
+
+def test_places_with_fortran_exponents() -> None:
+    text = WIN.replace("Si:sp3", "f=0,0,0:sp3\nf=2.5d-1, .25, 0.25 :sp3")
+    assert signature(read(text)) == signature(read(WIN))
+    assert "coordinates" in str(read(WIN.replace("Si:sp3", "f=0,0,x:sp3")).refusal)
+
+
 def signature(found: Effective) -> tuple[Any, ...]:
     v = found.values
     names = ("num_wann", "num_bands", "dis_win_max", "dis_froz_max", "k_mesh", "projections", "projections.Si")

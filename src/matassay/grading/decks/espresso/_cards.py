@@ -89,6 +89,8 @@ def read_cell(values: Mapping[str, Any], given: Input) -> Cell:
         if not celldm[0]:
             raise BadNamelist("CELL_PARAMETERS in units of alat, but neither celldm(1) nor A is set", line)
         vectors = raw * celldm[0] * BOHR
+    elif celldm[0]:
+        raise BadNamelist("lattice parameter specified twice", line)
     elif option.startswith("angstrom"):
         vectors = raw
     elif not option or option.startswith("bohr"):

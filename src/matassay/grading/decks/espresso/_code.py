@@ -242,6 +242,12 @@ class _Reading:
         follow("cell_factor", 2.0 if variable else 0.0, "default, by calculation")
         follow("startingpot", "file" if calculation in ("nscf", "bands") else "atomic", "default, by calculation")
         follow("startingwfc", "atomic+random", "default")
+        if v["nspin"] == 2 and v["occupations"] == "fixed" and "tot_magnetization" not in self.b.explicit:
+            self.b.complain(self.file, "fixed occupations and lsda need tot_magnetization")
+        if v["occupations"] == "smearing" and v["degauss"] == 0:
+            self.b.complain(self.file, "smearing requires nonzero degauss")
+        if "input_dft" in v:
+            self.b.put("functional", v["input_dft"], "input_dft", explicit=True)
         if v["london"]:
             self.b.put("vdw_corr", "grimme-d2", "london")
         if v["noncolin"]:
@@ -264,20 +270,27 @@ class _Reading:
 
     def species(self, species: list[tuple[str, float, str]]) -> None:
         symbols = [element(label) for label, _, _ in species]
+        labels = [label for label, _, _ in species]
         self.b.put("pseudos", {label: file for label, _, file in species}, self.file, explicit=True)
-        for i, (label, mass, pseudo) in enumerate(species):
-            keys = {label} | ({symbols[i]} if symbols.count(symbols[i]) == 1 else set())
-            for key in keys:
-                self.b.put(f"pseudo.{key}", pseudo, self.file, explicit=True)
-                self.b.put(f"mass.{key}", mass, self.file, unit="u", explicit=True)
-                for name in _FIRST_NAMES.values():
-                    if name in ("pseudo", "mass"):
-                        continue
-                    array = self.v.get(name, [])
-                    value = array[i] if i < len(array) else 0.0
-                    acts = self.v["lda_plus_u"] or not name.startswith("Hubbard")
-                    unit = "eV" if name.startswith("Hubbard") else ""
-                    self.b.put(f"{name}.{key}", value if acts else 0.0, self.file, unit=unit, explicit=i < len(array))
+        # An element with several species (`Fe1`, `Fe2`) has its own entry, too: one value, or one of each species.
+        members = {label: [i] for i, label in enumerate(labels)}
+        for symbol in dict.fromkeys(symbols):
+            members.setdefault(symbol, [i for i, s in enumerate(symbols) if s == symbol])
+        for key, indices in members.items():
+            self.per_species(f"pseudo.{key}", [species[i][2] for i in indices], explicit=True)
+            self.per_species(f"mass.{key}", [species[i][1] for i in indices], "u", explicit=True)
+            for name in _FIRST_NAMES.values():
+                if name in ("pseudo", "mass"):
+                    continue
+                array = self.v.get(name, [])
+                acts = self.v["lda_plus_u"] or not name.startswith("Hubbard")
+                found = [array[i] if acts and i < len(array) else 0.0 for i in indices]
+                unit = "eV" if name.startswith("Hubbard") else ""
+                self.per_species(f"{name}.{key}", found, unit, explicit=all(i < len(array) for i in indices))
+
+    def per_species(self, name: str, values: list[Any], unit: str = "", *, explicit: bool) -> None:
+        value = values[0] if len(set(values)) == 1 else values
+        self.b.put(name, value, self.file, unit=unit, explicit=explicit)
 
 
 def put_structure(b: Builder, crystal: Crystal, labels: list[str], source: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -96,8 +97,10 @@ def _read_potcar(files: Mapping[str, bytes], builder: Builder) -> tuple[str, ...
     functional = None
     for line in text.split("\n"):
         for token in re.split(r"[\s,=]+", re.split(r"[#!]", line)[0].strip()):
-            # Titles (`PAW_PBE Ge_d 03Jul2007`) and paths (`potpaw_PBE/Si/POTCAR`) name the data set as well.
-            parts = [p for p in token.split("/") if p and p.upper() != "POTCAR"]
+            # Titles (`PAW_PBE Ge_d 03Jul2007`), paths (`potpaw_PBE/Si/POTCAR`), lists (`["Ni_pv", "O"]`) and pairs
+            # (`Ni: Ni_pv`) name the data set as well.
+            bare = token.strip("[]{}\"'")
+            parts = [p for p in bare.split("/") if p and p.upper() != "POTCAR" and not bare.endswith(":")]
             word = parts[-1] if parts else ""
             if word.upper() in _TITLES or (not labels and _FUNCTIONAL.match(word)):
                 functional = functional or _TITLES.get(word.upper(), word.upper())
@@ -192,10 +195,13 @@ def _read_mesh(files: Mapping[str, bytes], poscar: Poscar | None, builder: Build
     else:
         return
     _put_sampling(sampling, poscar, source, builder)
+    points = math.prod(sampling.mesh.counts) if sampling.mesh else 4
+    if builder.values.get("ISMEAR") in (-4, -5, -14, -15) and points < 4:
+        builder.complain(source.split()[0], f"Tetrahedron method fails for NKPT<4. NKPT = {points}")
 
 
 def _put_sampling(sampling: Sampling, poscar: Poscar | None, source: str, builder: Builder) -> None:
-    explicit = source == "KPOINTS"
+    explicit = source == "KPOINTS" or "KSPACING" in builder.explicit
     scheme = "mesh" if sampling.mesh else sampling.scheme
     builder.put("k_scheme", scheme, source, explicit=explicit)
     if sampling.mesh is not None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:/[A-Za-z][A-Za-z0-9_]*)*\Z")
 
+_BLANKS = " \t\r\n\v\f"
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -127,7 +129,8 @@ class _Scanner:
         if not self.has_equals:
             return
         tag, _, value = "".join(self.parts).partition("=")
-        tag = tag.strip()
+        # Only ASCII blanks are blanks to Fortran: a no-break space makes another tag.
+        tag = tag.strip(_BLANKS)
         if _TAG.match(tag):
             full = "/".join([*self.groups, tag.upper()])
-            self.found.append(Statement(full, value if self.quoted else value.strip(), self.line, self.quoted))
+            self.found.append(Statement(full, value if self.quoted else value.strip(_BLANKS), self.line, self.quoted))

@@ -83,6 +83,8 @@ class _Rules:
         if not magnetic:
             # VASP does not even look at MAGMOM then.
             self.v.pop("MAGMOM", None)
+            for name in ("MAGMOM", "total_moment"):
+                self.b.cannot_tell(name, "ISPIN = 1 without spin-orbit coupling: VASP does not look at MAGMOM")
             return
         if self.poscar is None:
             self.b.cannot_tell("MAGMOM", "there is no readable POSCAR")
@@ -156,14 +158,16 @@ class _Rules:
             self.b.complain("INCAR", f"LDAUTYPE = {v['LDAUTYPE']} is none of 1, 2, 3, 4")
         if len(v["LDAUL"]) < kinds or len(v["LDAUU"]) < kinds or len(v["LDAUJ"]) < kinds:
             return
-        groups = _by_species(self.poscar)
-        for symbol, index in groups.items():
-            quantum, u, j = v["LDAUL"][index], v["LDAUU"][index], v["LDAUJ"][index]
+        per_group = []
+        for quantum, u, j in zip(v["LDAUL"], v["LDAUU"], v["LDAUJ"], strict=True):
             acts = bool(v["LDAU"]) and quantum >= 0
-            self.b.put(f"LDAUL.{symbol}", quantum if v["LDAU"] else -1, "LDAU, LDAUL")
-            self.b.put(f"LDAUU.{symbol}", u if acts else 0.0, "LDAU, LDAUL, LDAUU", unit="eV")
-            self.b.put(f"LDAUJ.{symbol}", j if acts else 0.0, "LDAU, LDAUL, LDAUJ", unit="eV")
-            self.b.put(f"U_eff.{symbol}", u - j if acts else 0.0, "LDAU, LDAUL, LDAUU, LDAUJ", unit="eV")
+            per_group.append((quantum if v["LDAU"] else -1, *((u, j, u - j) if acts else (0.0, 0.0, 0.0))))
+        for symbol, groups in _by_species(self.poscar).items():
+            for at, name in enumerate(("LDAUL", "LDAUU", "LDAUJ", "U_eff")):
+                found = [per_group[index][at] for index in groups]
+                shared = found[0] if len(set(found)) == 1 else found
+                unit = "" if name == "LDAUL" else "eV"
+                self.b.put(f"{name}.{symbol}", shared, "LDAU, LDAUL, LDAUU, LDAUJ", unit=unit)
 
     def potentials(self) -> None:
         """What the POTCAR files would tell, as far as the task does."""
@@ -190,14 +194,15 @@ class _Rules:
         self.b.cannot_tell("GGA", "it is not set, and its default is in the POTCAR, which is no part of the deck")
 
 
-def _by_species(poscar: Poscar) -> dict[str, int]:
-    """Index of each species' group; an element in several groups gets ``Cr1``, ``Cr2``, ... in their order."""
+def _by_species(poscar: Poscar) -> dict[str, list[int]]:
+    """Indices of each species' groups; where an element has several, ``Cr1``, ``Cr2``, ... are the single ones."""
     symbols, at = [], 0
     for count in poscar.counts:
         symbols.append(poscar.crystal.species[at])
         at += count
-    out: dict[str, int] = {}
+    out: dict[str, list[int]] = {}
     for index, symbol in enumerate(symbols):
-        twice = symbols.count(symbol) > 1
-        out[f"{symbol}{symbols[: index + 1].count(symbol)}" if twice else symbol] = index
+        out.setdefault(symbol, []).append(index)
+        if symbols.count(symbol) > 1:
+            out[f"{symbol}{symbols[: index + 1].count(symbol)}"] = [index]
     return out

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from matassay.grading.decks._numbers import expand_repeats, fortran_integer, fortran_logical, fortran_real
 
-TYPES = ("bool", "int", "real", "str", "reals", "ints")
+TYPES = ("bool", "int", "real", "str", "reals", "ints", "bools")
 
 _NO_VALUE = ("rule", "potcar", "run", "none")
 """Words of the table that stand for a default made elsewhere, by the POTCAR, while running, or not at all."""
@@ -38,6 +38,12 @@ _MANY_BODY = {
 
 _PRECISIONS = {"l": "low", "m": "medium", "h": "high", "n": "normal", "a": "accurate", "s": "single"}
 _FOCK_PRECISIONS = {"l": "low", "m": "medium", "f": "fast", "n": "normal", "a": "accurate", "s": "single"}
+
+_LISTS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
+    "reals": (fortran_real, "number"),
+    "ints": (fortran_integer, "integer"),
+    "bools": (fortran_logical, "truth value"),
+}
 
 
 class BadValue(ValueError):
@@ -87,16 +93,16 @@ def read(tag: str, text: str) -> tuple[Any, str]:
     tokens = expand_repeats(text.replace(",", " ").split())
     if not tokens:
         raise BadValue("there is no value" if tokens is not None else "too many values")
-    if kind in ("reals", "ints"):
-        convert = fortran_real if kind == "reals" else fortran_integer
-        values: list[float | int] = []
+    if kind in _LISTS:
+        convert, what = _LISTS[kind]
+        values: list[float] = []
         for token in tokens:
             number = convert(token)
             if number is None:
                 break
             values.append(number)
         if not values:
-            raise BadValue(f"{tokens[0][:40]!r} is no {'number' if kind == 'reals' else 'integer'}")
+            raise BadValue(f"{tokens[0][:40]!r} is no {what}")
         return values, " ".join(tokens[len(values) :])
     value: Any = {"bool": fortran_logical, "int": fortran_integer, "real": fortran_real}[kind](tokens[0])
     if value is None:
@@ -116,7 +122,7 @@ def canonical(tag: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.strip()
-    if tag in ("SYSTEM", "WANNIER90_WIN"):
+    if tag in ("SYSTEM", "WANNIER90_WIN", "LOCPROJ"):
         return text
     word = (text.split() or [""])[0].lower()
     found = _word(tag, word)

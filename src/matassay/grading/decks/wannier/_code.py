@@ -236,6 +236,8 @@ def _structure(win: Win, file: str, builder: Builder) -> None:
     name = next((b for b in ("atoms_frac", "atoms_cart") if b in win.blocks), None)
     if name is None:
         return
+    if "atoms_frac" in win.blocks and "atoms_cart" in win.blocks:
+        raise BadWin("Error: Cannot specify both atoms_frac and atoms_cart")
     lines, line = win.blocks[name]
     factor, rest = _unit(lines) if name == "atoms_cart" else (1.0, lines)
     words = [text.split() for text in rest]
@@ -275,6 +277,10 @@ def _points(win: Win, file: str, builder: Builder) -> None:
         )
         if grid and list(mesh.counts) != list(grid):
             builder.complain(file, "the k points make up another mesh than mp_grid", line)
+    if builder.values["gamma_only"] and len(points) != 1:
+        builder.complain(file, "Error: gamma_only is true, but number of k-points > 1")
+    if builder.values["bands_plot"] and "kpoint_path" not in win.blocks:
+        builder.complain(file, "A bandstructure plot has been requested but there is no kpoint_path block")
     if "kpoint_path" in win.blocks:
         builder.put("k_path", [" ".join(t.split()) for t in win.blocks["kpoint_path"][0]], file, explicit=True)
 
@@ -283,9 +289,12 @@ def _projections(win: Win, file: str, builder: Builder) -> None:
     if "projections" not in win.blocks:
         return
     lines, line = win.blocks["projections"]
-    if any(text.lower().startswith("random") for text in lines[:1]):
+    random = lines[:1] and lines[0].lower() == "random"
+    if random:
+        lines = lines[1:]
         builder.put("projections", ["random"], file, explicit=True)
-        return
+        if not lines:
+            return
     crystal, labels = builder.values.get("structure"), builder.values.get("labels", [])
     try:
         found = expand(lines, crystal, labels, builder.values["lattice"], bool(builder.values["spinors"]))
@@ -293,6 +302,11 @@ def _projections(win: Win, file: str, builder: Builder) -> None:
         builder.complain(file, f"projections: {error}", line)
         return
     _put_projections(found, file, builder)
+    if random:
+        # What is listed is there; the rest of the functions are drawn anew in each run.
+        for name in ("projections", "n_projections"):
+            del builder.values[name]
+            builder.cannot_tell(name, "some of the projections are random")
 
 
 def _put_projections(found: list[Projection], source: str, builder: Builder) -> None:
@@ -347,7 +361,8 @@ def _ask_code(collected: Mapping[str, Any], file: str, builder: Builder) -> None
             builder.put(keyword, value, source, unit=unit, explicit=keyword in builder.explicit)
     if files.get("deck.nnkp"):
         found = from_nnkp(files["deck.nnkp"])
-        if found:
+        # Random centres are drawn anew in each run: that they are random is all there is to say.
+        if found and builder.values.get("projections") != ["random"]:
             _put_projections(found, "wannier90.x 3.1, .nnkp", builder)
         match = re.search(r"begin nnkpts\s+(\d+)", files["deck.nnkp"])
         if match:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from matassay.grading.decks._crystal import Crystal, Matrix
+from matassay.grading.decks._numbers import fortran_real
 from matassay.grading.decks._units import BOHR
 
 _ORBITALS: dict[str, list[tuple[int, int]]] = {
@@ -130,8 +131,9 @@ def _centres(
 ) -> list[tuple[float, float, float]]:
     kind, equals, numbers = site.partition("=")
     if equals and kind.strip().lower() in ("f", "c"):
-        values = [float(v) for v in numbers.split(",")]
-        if len(values) != 3:
+        read = [fortran_real(v.strip()) for v in numbers.split(",")]
+        values = [v for v in read if v is not None]
+        if len(values) != 3 or len(read) != 3:
             raise ValueError(f"expected three coordinates, found {site[:30]!r}")
         if kind.strip().lower() == "c":
             values = [float(v) for v in np.array(values) * unit @ np.linalg.inv(lattice)]
