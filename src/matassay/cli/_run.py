@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 SCRIPTED = ("reference", "null", "random")
 
-#: Logs of more than so many bytes are not made into one page: no browser would like to open it.
-TOO_LARGE = 400_000_000
+#: Of logs of more than so many bytes a run makes no page by itself: that takes as long as a good part of the run.
+TOO_LARGE = 64_000_000
 
 
 class AgentName(StrEnum):
@@ -332,7 +332,7 @@ def _pages(folder: Path, results: Sequence[EpisodeResult]) -> dict[str, Path]:
     files = write_report(evals.read_results(folder), folder, read_settings([folder]))
     pages = {"report": files.html}
     if log_size(folder) > TOO_LARGE:
-        say(f"No replay of so many episodes at once: `matassay replay {folder} --sample ID` makes one of some.")
+        say(f"For a replay of all these episodes: matassay replay {folder} (with --sample ID, of some)")
         return pages
     replay = write_folder_replay(folder, folder / "replay.html")
     return {**pages, "replay": replay} if replay else pages
