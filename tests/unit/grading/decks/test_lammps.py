@@ -131,6 +131,13 @@ def test_silent_swaps_show_in_the_forces(name: str, reference: Effective) -> Non
         ("mass 2 72.63\n", "", "masses"),
         ("units metal", "units imperial", "units"),
         ("run 1000", "run ${steps}", "steps"),
+        ("run 1000", "run 1e6", "integer parameter instead of '1e6'"),
+        ("run 1000", "variable n equal 2\nrun v_n", "'v_n'"),
+        ("run 1000", "run 1000;", "'1000;'"),
+        ("run 1000", "run -5", "-5"),
+        ("run 1000", "run 1000 uptoo", "uptoo"),
+        ("run 1000", "run 1000 post", "missing argument"),
+        ("run 1000", "run 400\nrun 200 upto", "Must be >= 400"),
     ],
 )
 def test_refused_with_the_reason_of_lammps(old: str, new: str, words: str) -> None:
@@ -281,6 +288,34 @@ def test_a_bath_that_comes_behind_the_run_is_none() -> None:
     bath, run_it = "fix 1 all nvt temp 300 300 0.1\n", "run 1000\n"
     v = load(HEAD + MODEL + RUN.replace(bath, "").replace(run_it, run_it + bath)).values
     assert (v["ensemble"], "temperature" in v) == ("none", False)
+
+
+REAX = HEAD.replace("metal", "real").replace("atomic", "charge").replace("28.0855", "12.011").replace("72.63", "1.008")
+HELPERS = {
+    "REAXFF": (
+        REAX
+        + "pair_style reaxff NULL\npair_coeff * * ffield.reax.rdx C H\nfix q all qeq/reaxff 1 0 10 1e-6 reaxff\nrun 2\n",
+        ["qeq/reaxff"],
+    ),
+    "STORE/ATOM": (
+        HEAD
+        + MODEL
+        + "compute l all chunk/atom bin/1d z lower 0.1 units reduced\nfix 1 all nve\n"
+        + "fix p all ave/chunk 1 2 2 l temp file p.dat\nrun 2\n",
+        ["ave/chunk", "nve"],
+    ),
+}
+
+
+@needs_lammps
+@pytest.mark.parametrize("name", HELPERS)
+def test_helpers_that_lammps_makes_for_itself_are_left_alone(name: str) -> None:
+    text, styles = HELPERS[name]
+    found = load(text)
+    assert found.problems == ()
+    assert found.values["fix_styles"] == styles
+    assert "forces" in found.values
+    assert found.values.get("fix.ave/chunk.file", "p.dat") == "p.dat"
 
 
 @needs_lammps

@@ -18,6 +18,7 @@ from matassay.core import EnvironmentFailure, Probe
 from matassay.grading.decks._crystal import STRUCTURE_NAMES, Crystal, describe, element_of_mass
 from matassay.grading.decks._files import DeckFiles, is_program, is_text
 from matassay.grading.decks._model import NOTHING, Builder, Effective, read_text
+from matassay.grading.decks._numbers import fortran_integer
 from matassay.grading.decks._units import BOHR, HARTREE, KCAL_PER_MOL
 
 from ._echo import executed, keywords, number, system
@@ -391,6 +392,8 @@ class _Reading:
         """Fixes and dumps that are there at the end, with their arguments as executed."""
         styles = []
         for name, style, group in facts["fixes"]:
+            if style[:1].isupper():
+                continue  # a helper that LAMMPS made for itself
             plain = _plain(style)
             styles.append(plain)
             command = next(
@@ -441,23 +444,24 @@ class _Reading:
     def actions(self) -> None:
         steps: list[Any] = []
         kinds = []
-        now: float = 0
+        now: int | None = 0
         for command in self.commands:
             if command[0] == "reset_timestep" and len(command) > 1:
-                start = number(command[1])
-                now = start if not isinstance(start, str) else now
+                now = fortran_integer(command[1])
+            if command[0] == "read_restart":
+                now = None
             if command[:2] != ["variable", self.marker] or len(command) < 4:
                 continue
             asked = command[3:]
             kinds.append(asked[0])
             if asked[0] == "run" and len(asked) > 1:
-                count = number(asked[1])
-                if not isinstance(count, str):
-                    # `upto` names the step at which to end, not how many to make.
-                    count = max(0, count - now) if "upto" in asked[2:] else count
-                    now += count
-                steps.append(count)
+                count, why = run_length(asked[1:], now)
+                now = None if now is None or count is None else now + count
+                steps.append(number(asked[1]) if count is None else count)
+                if why:
+                    self.b.complain(self.file, why)
             if asked[0] == "minimize":
+                now = None
                 self.put("minimize", [number(a) for a in asked[1:]], "minimize as executed")
         self.put("actions", kinds, "commands as executed")
         self.put("run_steps", steps, "run as executed")
@@ -467,6 +471,9 @@ class _Reading:
         result = self.result
         complete = len(result.get("forces", ())) == len(result.get("energies", ())) == CONFIGURATIONS + 1
         if not complete or "structure" not in self.b.values:
+            if result.get("stage") == "forces":
+                for name in ("forces", "energies"):
+                    self.b.cannot_tell(name, "LAMMPS crashed over the forces of displaced atoms")
             return
         crystal: Crystal = self.b.values["structure"]
         length, energy = self.scale[:2]
@@ -480,6 +487,38 @@ class _Reading:
         )
         self.put("forces", field, "LAMMPS, forces of displaced configurations", "eV/angstrom")
         self.put("energies", field, "LAMMPS, energies of displaced configurations", "eV")
+
+
+def run_length(arguments: Sequence[str], now: int | None) -> tuple[int | None, str]:
+    """Steps that a `run` makes from step ``now`` on, and if LAMMPS would refuse it, why.
+
+    The copy that is loaded runs no steps, so LAMMPS does not see these arguments.
+
+    Examples
+    --------
+    >>> run_length(["1e6"], 0)
+    (None, "Expected integer parameter instead of '1e6' in input script or data file")
+    >>> run_length(["1000", "upto"], 400)
+    (600, '')
+    """
+    count = fortran_integer(arguments[0])
+    if count is None:
+        return None, f"Expected integer parameter instead of '{arguments[0][:40]}' in input script or data file"
+    words = {"upto": 1, "start": 2, "stop": 2, "pre": 2, "post": 2}
+    at = 1
+    while at < len(arguments) and arguments[at] != "every":
+        if arguments[at] not in words:
+            return None, f"Unknown run keyword: {arguments[at][:40]}"
+        at += words[arguments[at]]
+    if at > len(arguments):
+        return None, "Illegal run command: missing argument(s)"
+    if "upto" in arguments[1:at]:
+        if now is None:
+            return None, ""
+        if count < now:
+            return None, f"Invalid run command upto value: {count}. Must be >= {now}"
+        return count - now, ""
+    return (count, "") if count >= 0 else (None, f"Invalid run command N value: {count}")
 
 
 def _is_style(word: str) -> bool:

@@ -17,9 +17,9 @@ import sys
 import types
 from pathlib import Path
 
-MODEL_FIXES = ("qeq", "property/atom", "cmap", "drude", "acks2", "electrode", "polarize", "OMP", "GPU", "INTEL")
-"""Fixes that belong to the model of the forces (or that `package` made, and cannot go), by how their style begins;
-all others are removed for the probe."""
+MODEL_FIXES = ("qeq", "property/atom", "cmap", "drude", "acks2", "electrode", "polarize")
+"""Fixes that belong to the model of the forces, by how their style begins; all others are removed for the probe.
+LAMMPS's own helpers, in capitals (STORE/ATOM, REAXFF, OMP), go with what made them, and must not be removed."""
 
 HARMLESS = ("variable", "print", "write_data", "write_dump", "write_restart", "info", "log", "echo", "label", "if", "next",
             "jump", "include", "shell", "reset_timestep", "thermo", "thermo_style", "thermo_modify", "run", "minimize",
@@ -236,7 +236,8 @@ class Session:
         kept = []
         styles = dict(re.findall(r"Fix\[ *\d+\]:\s+(\S+),\s+style = ([^,\s]+)", out["info"]))
         for name in lmp.available_ids("fix"):
-            if styles.get(name, "").startswith(MODEL_FIXES):
+            style = styles.get(name, "")
+            if style.startswith(MODEL_FIXES) or style[:1].isupper():
                 kept.append(name)
                 continue
             try:
@@ -280,7 +281,11 @@ def main() -> None:
     session = Session(config, home)
     target = home / f"result_{config['nonce']}.json"
     if session.load() and session.describe():
+        # Should LAMMPS crash over our forces, there is what it said before.
+        session.result["stage"] = "forces"
+        target.write_text(json.dumps(session.result), "utf-8")
         session.step("forces", session.forces)
+        session.result["stage"] = "end"
         screen = session.result.get("screen_at_run", session.result["screen"])
         session.result["setup"] = session.shown()[len(screen) :][:20_000]
     target.write_text(json.dumps(session.result), "utf-8")

@@ -98,7 +98,8 @@ def keywords(arguments: Sequence[str]) -> dict[str, list[Any]]:
     current = None
     for word in arguments:
         value = number(word)
-        if isinstance(value, str) and value not in ("yes", "no", "NULL") and not value.startswith("v_"):
+        named = current == "file" and not out["file"]
+        if isinstance(value, str) and not named and value not in ("yes", "no", "NULL") and not value.startswith("v_"):
             current = word
             out[current] = []
         elif current is not None:
