@@ -572,18 +572,20 @@ def wipe(request: dict[str, Any]) -> dict[str, Any]:
     """Remove all that the agent could have left, in every place that can be written."""
     import shutil
 
-    for place in (HOME, "/tmp", "/var/tmp", "/dev/shm"):  # noqa: S108 - of the container
-        for root, _, _ in os.walk(place):
-            with contextlib.suppress(OSError):
-                os.chmod(root, stat.S_IMODE(os.stat(root).st_mode) | stat.S_IRWXU)
-        for name in _listing(place):
-            path = f"{place}/{name}"
+    places = (HOME, "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - of the container
+    for place in places:
+        for root, folders, _ in os.walk(place):
+            for path in (f"{root}/{name}" for name in folders):
+                if not os.path.islink(path):
+                    with contextlib.suppress(OSError):
+                        os.chmod(path, 0o700)
+        for path in (f"{place}/{name}" for name in _listing(place)):
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-    return {"left": len(os.listdir(HOME))}
+    return {"left": sum(len(files) for place in places for _, _, files in os.walk(place))}
 
 
 # --- the whole ----------------------------------------------------------------------------------------------

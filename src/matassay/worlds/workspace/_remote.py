@@ -29,6 +29,9 @@ _HELD: Final = 1 << 20
 #: Bytes for the program that are held here before a writer is asked to wait.
 _WAITING: Final = 4 << 20
 
+#: An answer that comes sooner than this, s, without anything new, is none that the relay would give.
+_HASTY: Final = 0.3
+
 
 class _Source(asyncio.ReadTransport):
     """Tells a stream's reader from one that is full."""
@@ -178,6 +181,7 @@ class RemoteProcess:
     # --- the two tasks --------------------------------------------------------------------------------------
 
     async def _speak(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
             await self._more.wait()
             self._more.clear()
@@ -189,9 +193,12 @@ class RemoteProcess:
                         break
                     size += len(value) if isinstance(value, bytes) else 0
                     batch.append([kind, base64.b64encode(value).decode() if isinstance(value, bytes) else value])
+                began = loop.time()
                 try:
                     answer = await self._ask({"do": batch, "from": self._next, "wait": 5.0}, 5.0)
                     done = min(max(int(answer["done"]) - self._next + 1, 0), len(batch))
+                    if not done and loop.time() - began < _HASTY:
+                        raise _Lost
                 except asyncio.CancelledError:
                     raise
                 except Exception:  # noqa: BLE001 - of the engine's, whatever it is: nobody can talk to it any more
@@ -224,6 +231,8 @@ class RemoteProcess:
             "ended": self._ended.done(),
             "wait": PATIENCE if len(flowing) == len(self._sources) else 1.0,
         }
+        loop = asyncio.get_running_loop()
+        began, known = loop.time(), (dict(self._got), self._ended.done())
         try:
             answer = await self._ask(request, PATIENCE)
             code = answer["code"]
@@ -232,6 +241,8 @@ class RemoteProcess:
             over = set(answer["over"]) & set(open_)
             if code is not None:
                 self._end(int(code))
+            if not over and (self._got, self._ended.done()) == known and loop.time() - began < _HASTY:
+                raise _Lost
         except asyncio.CancelledError:
             raise
         except Exception as error:  # as above, and answers that make no sense
