@@ -19,8 +19,11 @@ from matassay import __version__
 from matassay.kit.serve import load_instruments
 from matassay.worlds.browser import INSTRUMENTS, close_shared, find_browser
 
-from . import measure
-from .goals import OWN_MEASUREMENTS, TOGETHER, goals_of
+from . import measure, research
+from .goals import OWN_MEASUREMENTS, RESEARCH, TOGETHER, goals_of
+
+#: Stands beside the names of instruments for the research suite.
+RESEARCH_NAME = "research"
 
 NOT_ASKED_FOR = {"seconds": None, "reason": "not asked for"}
 
@@ -57,6 +60,16 @@ def together(suite: bool) -> dict[str, Any]:
     return results
 
 
+def of_research(size: int, suite: bool) -> dict[str, Any]:
+    """The research suite: sandbox, kernel, grading."""
+    results = research.measured(max(3, size // 4))
+    if "reason" in results:
+        return results
+    results["reference_suite"] = measure.reference_suite("research") if suite else dict(NOT_ASKED_FOR)
+    results["goals"] = [goal.judged(results) for goal in RESEARCH]
+    return results
+
+
 def machine() -> dict[str, Any]:
     """Where this was measured."""
     return {
@@ -82,6 +95,11 @@ def table(report: dict[str, Any]) -> Table:
         side = ", ".join(f"{n}: {rate}" for n, rate in results["steps_per_s"].items())
         out.add_row(name, "steps/s by parallel episodes", side, "", "")
     _add_goals(out, "all", report["together"]["goals"])
+    if "goals" in report.get("research", {}):
+        _add_goals(out, "research", report["research"]["goals"])
+        spans = report["research"]["workspace_ms"]
+        parts = ", ".join(f"{k} {spans[k]['median']} ({spans[k]['p95']})" for k in spans)
+        out.add_row("research", "median (p95), ms", parts, "", "")
     return out
 
 
@@ -97,17 +115,23 @@ def _add_goals(out: Table, name: str, goals: Sequence[Mapping[str, Any]]) -> Non
 def main() -> None:
     """Parse the arguments, measure, report."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("instrument", nargs="*", help="names; all if none is given")
+    parser.add_argument("instrument", nargs="*", help="names, or research; all if none is given")
     parser.add_argument("--instruments", default=INSTRUMENTS, help="MODULE:NAME of a mapping of names to factories")
     parser.add_argument("--size", type=int, default=100, help="steps of a latency measurement")
     parser.add_argument("--no-suite", action="store_true", help="leave out the tasks by the reference agent")
     parser.add_argument("--output", type=Path, help="file for the JSON instead of standard output")
     args = parser.parse_args()
     known = load_instruments(args.instruments)
-    if unknown := sorted(set(args.instrument) - set(known)):
-        parser.error(f"no such instrument: {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    if unknown := sorted(set(args.instrument) - {*known, RESEARCH_NAME}):
+        parser.error(
+            f"no such instrument: {', '.join(unknown)}; there are {', '.join([*sorted(known), RESEARCH_NAME])}"
+        )
     report: dict[str, Any] = {"schema_version": 2, "machine": machine(), "instruments": {}}
-    for name in args.instrument or sorted(known):
+    named = args.instrument or [*sorted(known), RESEARCH_NAME]
+    for name in named:
+        if name == RESEARCH_NAME:
+            report["research"] = of_research(args.size, not args.no_suite)
+            continue
         report["instruments"][name] = run(name, args.instruments, args.size, not args.no_suite)
     everything = not args.instrument and args.instruments == INSTRUMENTS
     report["together"] = together(everything and not args.no_suite)

@@ -57,6 +57,17 @@ TOGETHER = Goal(
 )
 
 
+RESEARCH: tuple[Goal, ...] = (
+    Goal("start of a sandbox, least, ms", lambda r: r["workspace_ms"]["start"]["least"], 60.0),
+    Goal("kernel ready, least, ms", lambda r: r["workspace_ms"]["kernel_ready"]["least"], 100.0),
+    Goal("empty cell, least, ms", lambda r: r["workspace_ms"]["cell"]["least"], 1.0),
+    Goal("verdict on an answer of 46 checks, least, ms", lambda r: r["grading_ms"]["answer"], 50.0),
+    Goal("verdict on two VASP decks, least, ms", lambda r: r["grading_ms"]["decks"], 100.0),
+    Goal("all tasks by reference, s", lambda r: r["reference_suite"]["seconds"]),
+)
+"""Of the research suite."""
+
+
 def goals_of(instrument: str) -> tuple[Goal, ...]:
     """The goals of one instrument."""
     bound = SUITE_SECONDS.get(instrument)
