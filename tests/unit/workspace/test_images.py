@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from inspect_ai.util._sandbox.compose import parse_compose_yaml
+from inspect_ai.util._sandbox.docker.mounts import validate_compose_mounts
 
 from matassay.evals._containers import FILES, container_file
 from matassay.worlds.workspace import CONTAINERS, Limits, Software
@@ -43,7 +44,7 @@ SERVICE = {
 COMPOSE = {
     "image": str, "build": dict, "command": list, "hostname": str, "user": str, "working_dir": str,
     "network_mode": str, "read_only": bool, "cap_drop": list, "security_opt": list, "pids_limit": int,
-    "mem_limit": str, "memswap_limit": str, "cpus": int, "shm_size": str, "volumes": list, "tmpfs": list,
+    "mem_limit": str, "memswap_limit": str, "cpus": int, "shm_size": str, "tmpfs": list,
     "ulimits": dict, "stop_grace_period": str,
 }  # fmt: skip
 
@@ -82,10 +83,9 @@ def test_the_engine_reads_the_compose_file() -> None:
 
 
 def test_the_compose_file_has_known_keys_of_the_right_kind() -> None:
-    assert set(compose()) == {"services", "volumes"}
+    assert set(compose()) == {"services"}
     service = compose()["services"]["default"]
     assert {key: type(value) for key, value in service.items()} == COMPOSE
-    assert {mount["source"] for mount in service["volumes"]} == set(compose()["volumes"])
 
 
 def test_docker_has_no_network_no_rights_and_our_limits() -> None:
@@ -102,18 +102,21 @@ def test_docker_has_no_network_no_rights_and_our_limits() -> None:
 
 def test_docker_lets_write_in_memory_of_limited_size_alone() -> None:
     service = compose()["services"]["default"]
-    places = dict(entry.split(":", 1) for entry in service["tmpfs"])
-    assert set(places) == {"/tmp", "/var/tmp"}
-    for options in places.values():
-        assert size(re.search(r"size=(\w+)", options)[1]) == DEFAULT.tmp
-        assert {"exec", "nosuid", "nodev"} <= set(options.split(","))
+    places = {
+        place: dict(option.partition("=")[::2] for option in options.split(","))
+        for place, options in (entry.split(":", 1) for entry in service["tmpfs"])
+    }
+    sizes = {place: size(options["size"]) for place, options in places.items()}
+    assert sizes == {"/workspace": DEFAULT.disk, "/tmp": DEFAULT.tmp, "/var/tmp": DEFAULT.tmp}
+    assert all({"exec", "nosuid", "nodev"} <= set(options) for options in places.values())
+    assert (places["/workspace"]["uid"], places["/workspace"]["gid"]) == (str(UID), str(UID))
     assert size(service["shm_size"]) == DEFAULT.tmp
-    assert [(mount["type"], mount["target"]) for mount in service["volumes"]] == [("volume", "/workspace")]
-    volume = compose()["volumes"]["workspace"]
-    options = dict(part.partition("=")[::2] for part in volume["driver_opts"].pop("o").split(","))
-    assert volume == {"driver": "local", "driver_opts": {"type": "tmpfs", "device": "tmpfs"}}
-    assert (size(options["size"]), options["uid"], options["gid"]) == (DEFAULT.disk, str(UID), str(UID))
-    assert {"nosuid", "nodev"} <= set(options)
+
+
+async def test_the_engine_lets_the_mounts_pass() -> None:
+    """It refuses volumes of which it cannot tell what they reach on the host."""
+    await validate_compose_mounts(compose(), "project")
+    assert not {"volumes", "volumes_from", "configs", "secrets", "privileged"} & set(compose()["services"]["default"])
 
 
 def test_docker_itself_takes_the_compose_file() -> None:
