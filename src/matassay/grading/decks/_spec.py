@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -180,6 +180,8 @@ def _requirement(raw: Any, code: DeckCode, where: str) -> Requirement:
         raise BadSpec(f"{where}: fields rtol and atol: expected numbers that are not negative, got {tolerances}")
     if tolerances != [1e-6, 0.0] and not raw.get("reason"):
         raise BadSpec(f"{where}: field reason: a tolerance needs its reason")
+    if raw.get("options"):
+        _check_options(raw["options"], where)
     return Requirement(
         id=str(raw.get("id") or _slug(raw["name"])),
         name=name,
@@ -194,6 +196,19 @@ def _requirement(raw: Any, code: DeckCode, where: str) -> Requirement:
         description=str(raw.get("description") or raw.get("reason") or f"effective {name} is what the task asks for"),
         options=MappingProxyType(dict(raw.get("options") or {})),
     )
+
+
+def _check_options(options: Any, where: str) -> None:
+    from matassay.grading.structures import AXES, MOMENTS, Match
+
+    try:
+        match = Match(**options)
+    except TypeError as error:
+        known = ", ".join(f.name for f in fields(Match))
+        raise BadSpec(f"{where}: field options: expected some of {known}, got {options!r}") from error
+    for name, value, allowed in (("vacuum", match.vacuum, (None, *AXES)), ("moments", match.moments, MOMENTS)):
+        if value not in allowed:
+            raise BadSpec(f"{where}: field options.{name}: expected one of {allowed}, got {value!r}")
 
 
 def _check_operand(operation: str, operand: Any, where: str) -> None:

@@ -190,6 +190,18 @@ def test_moments_are_part_of_a_structure(task: Path) -> None:
         ({"require": [{"name": "ENCUT", "equals": 1, "rtol": 0.1}]}, "reason"),
         ({"require": [{"name": "PREC", "equals": "extreme"}]}, "PREC"),
         ({"require": [{"name": "ENCUT", "equals": 1}, {"name": "encut", "at_most": 2}]}, "encut"),
+        (
+            {"require": [{"name": "structure", "equivalent_to": "reference/POSCAR", "options": {"momants": "signs"}}]},
+            "momants",
+        ),
+        (
+            {"require": [{"name": "structure", "equivalent_to": "reference/POSCAR", "options": {"moments": "sign"}}]},
+            "moments",
+        ),
+        (
+            {"require": [{"name": "structure", "equivalent_to": "reference/POSCAR", "options": {"vacuum": "z"}}]},
+            "vacuum",
+        ),
         ({"require": {}}, "require"),
     ],
 )
@@ -197,6 +209,30 @@ def test_a_wrong_spec_is_refused_naming_the_field(change: dict[str, Any], words:
     with pytest.raises(BadSpec, match=r"task\.yaml: decks") as caught:
         validate_spec({**SPEC, **change}, "task.yaml: decks")
     assert words in str(caught.value)
+
+
+WRITTEN_AS_TEXT = {
+    "number": (("vasp", "EDIFF", "1e-7"), ("quantum-espresso", "conv_thr", "1.0d-10"), ("wannier90", "dis_win_max", "1.7d1")),
+    "truth": (("vasp", "LREAL", ".FALSE."), ("vasp", "ADDGRID", "T"), ("quantum-espresso", "nosym", ".false.")),
+    "list": (("wannier90", "mp_grid", "2 2 2"), ("vasp", "SAXIS", "2*0 1")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [c for cases in WRITTEN_AS_TEXT.values() for c in cases], ids=str)
+def test_values_that_a_task_writes_as_the_code_does(case: tuple[str, str, str], task: Path) -> None:
+    """YAML itself takes 1e-7 for text."""
+    code, name, value = case
+    roles = {
+        "vasp": {n.split(".")[0]: n for n in FILES},
+        "quantum-espresso": {"input": "pw.in"},
+        "wannier90": {"win": "si.win"},
+    }
+    files = {**FILES, "pw.in": SILICON, "si.win": WIN}
+    spec = {"code": code, "files": roles[code], "require": [{"name": name, "equals": value}]}
+    assert failed(judge(spec, task, files)) == set()
+    spec["require"] = [{"name": name, "equals": "abc"}]
+    with pytest.raises(BadSpec, match="require"):
+        validate_spec(spec, "task.yaml: decks")
 
 
 def test_units_are_converted(task: Path) -> None:

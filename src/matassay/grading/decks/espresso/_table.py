@@ -73,15 +73,20 @@ def canonical(name: str, value: Any) -> Any:
     --------
     >>> canonical("smearing", "M-V"), canonical("diagonalization", "davidson"), canonical("nosym", ".true.")
     ('marzari-vanderbilt', 'david', True)
+    >>> canonical("conv_thr", "1.0d-8")
+    1e-08
+
+    Raises
+    ------
+    ValueError
+        If the variable is a number or a truth value, and the text is none.
     """
     if not isinstance(value, str):
         return value
     kind = types().get(name.lower(), ("", "", "str"))[2]
-    if kind == "bool":
-        truth = fortran_logical(value)
-        return value if truth is None else truth
     if kind != "str":
-        return value
+        # YAML reads 1e-8 as text, and people write .true.: what Fortran would read is meant.
+        return convert(name, kind, value.strip())
     word = value.strip()
     if name.lower() in ("title", "prefix", "outdir", "pseudo_dir", "wfcdir"):
         return word

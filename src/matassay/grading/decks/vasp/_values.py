@@ -88,7 +88,7 @@ def read(tag: str, text: str) -> tuple[Any, str]:
         If VASP would stop with "Error reading item".
     """
     kind = types()[tag]
-    if kind == "str" or tag == "LREAL":
+    if _is_word(tag):
         return canonical(tag, text), ""
     tokens = expand_repeats(text.replace(",", " ").split())
     if not tokens:
@@ -118,9 +118,14 @@ def canonical(tag: str, value: Any) -> Any:
     --------
     >>> canonical("PREC", "A"), canonical("ALGO", "VERYFAST"), canonical("LREAL", "Auto"), canonical("LREAL", ".FALSE.")
     ('accurate', 'veryfast', 'auto', False)
+    >>> canonical("EDIFF", "1e-8"), canonical("LWAVE", ".FALSE."), canonical("MAGMOM", "2*1.0")
+    (1e-08, False, [1.0, 1.0])
     """
     if not isinstance(value, str):
         return value
+    if types().get(tag) and not _is_word(tag):
+        # YAML reads 1e-8 as text, and people write .FALSE.: what VASP would read is meant.
+        return read(tag, value)[0]
     text = value.strip()
     if tag in ("SYSTEM", "WANNIER90_WIN", "LOCPROJ"):
         return text
@@ -128,7 +133,12 @@ def canonical(tag: str, value: Any) -> Any:
     found = _word(tag, word)
     if found is None:
         raise BadValue(f"{word[:40]!r} is none of its values")
-    return found if types().get(tag) == "str" or tag == "LREAL" else text
+    return found
+
+
+def _is_word(tag: str) -> bool:
+    """Whether a tag's value is a word, or may be one."""
+    return types()[tag] == "str" or tag == "LREAL"
 
 
 def _word(tag: str, word: str) -> str | bool | None:

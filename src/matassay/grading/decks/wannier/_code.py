@@ -133,8 +133,9 @@ def _is_postw90(keyword: str) -> bool:
 def _canonical(keyword: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    if _types().get(keyword) == "range":
-        return ranges(value)
+    if _types().get(keyword, "str") != "str":
+        # YAML reads 1e-8 as text, and people write .true.: what Fortran would read is meant.
+        return _value(keyword, value, 0)
     word = value.strip().lower()
     return (
         {"down": "down", "dn": "down", "2": "down", "up": "up", "1": "up"}.get(word, word)
