@@ -359,3 +359,9 @@ def test_what_pw_refuses_is_refused_by_our_reader(name: str) -> None:
 
 def test_functional_without_pw() -> None:
     assert values(SILICON.replace("ecutwfc", "input_dft = 'PBE', ecutwfc"))["functional"] == "pbe"
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "1000000000"])
+@pytest.mark.parametrize("name", ["nat = 2", "ntyp = 1"])
+def test_absurd_counts_are_refused(name: str, count: str) -> None:
+    assert read(SILICON.replace(name, f"{name.split()[0]} = {count}")).refusal is not None

@@ -214,6 +214,22 @@ def test_an_element_in_two_groups(incar: str, u: Any) -> None:
     assert (found["U_eff.Ni"], found["U_eff.Ni1"], found["U_eff.O"]) == (u, 5.3, 0)
 
 
+@pytest.mark.parametrize(
+    ("incar", "moments"),
+    [
+        ("ISPIN = 2; MAGMOM = 2 -2", (2, -2)),
+        ("LSORBIT = T; MAGMOM = 0 0 2 0 0 -2", (2, -2)),
+        ("LSORBIT = T; MAGMOM = 0 3 4 0 -3 -4", (5, -5)),
+        ("LSORBIT = T; MAGMOM = 2 0 0 0 2 0", None),
+        ("LSORBIT = T; MAGMOM = 6*0", (0, 0)),
+        ("MAGMOM = 2 -2", None),
+    ],
+)
+def test_moments_belong_to_the_structure(incar: str, moments: tuple[float, ...] | None) -> None:
+    found = values(incar)["structure"].moments
+    assert found == (None if moments is None else pytest.approx(moments))
+
+
 def test_moments_that_vasp_does_not_look_at() -> None:
     found = read("MAGMOM = 2 -2")
     assert "ISPIN = 1" in found.unknown["total_moment"]

@@ -50,7 +50,7 @@ def _rows(lines: list[str], count: int, columns: int, card: str, line: int) -> M
         if len(values) < columns or None in values:
             raise BadNamelist(f"card {card}: expected {columns} numbers, found {text[:40]!r}", line + 1 + offset)
         out.append([v for v in values if v is not None])
-    return np.array(out)
+    return np.array(out, dtype=float).reshape(len(out), columns)
 
 
 def read_cell(values: Mapping[str, Any], given: Input) -> Cell:

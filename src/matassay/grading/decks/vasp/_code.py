@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from matassay.core import Failure, Probe
 from matassay.grading.decks._crystal import STRUCTURE_NAMES, describe, masses, spacings
 from matassay.grading.decks._model import NOTHING, Builder, Effective, read_text
@@ -82,7 +84,7 @@ class Vasp:
         if _read_incar(files, builder):
             apply_rules(builder, poscar, files, context)
         _read_mesh(files, poscar, builder)
-        if poscar is not None and builder.values.get("ISPIN") == 2 and "MAGMOM" in builder.values:
+        if poscar is not None and "MAGMOM" in builder.values:
             _attach_moments(poscar, builder)
         return builder.build()
 
@@ -220,16 +222,27 @@ def _put_sampling(sampling: Sampling, poscar: Poscar | None, source: str, builde
 
 
 def _attach_moments(poscar: Poscar, builder: Builder) -> None:
-    """The initial moments belong to the structure: without them antiferromagnetic orders look alike."""
-    moments = builder.values["MAGMOM"]
-    if (
-        builder.values["LNONCOLLINEAR"]
-        or len(moments) != len(poscar.crystal.species)
-        or "structure" not in builder.values
-    ):
-        return
+    """The initial moments belong to the structure: without them antiferromagnetic orders look alike.
+
+    Vectors count by their component along the axis that they share; where they share none, the structure has no moments.
+    """
     crystal = poscar.crystal
+    moments = np.array(builder.values["MAGMOM"], dtype=float)
+    if builder.values["LNONCOLLINEAR"] and len(moments) == 3 * len(crystal.species):
+        vectors = moments.reshape(-1, 3)
+        longest = vectors[np.linalg.norm(vectors, axis=1).argmax()]
+        axis = longest / (np.linalg.norm(longest) or 1.0)
+        moments = vectors @ axis
+        if np.abs(vectors - np.outer(moments, axis)).max() > 1e-6:
+            return
+    if len(moments) != len(crystal.species) or "structure" not in builder.values:
+        return
     with_moments = type(crystal)(
-        crystal.lattice, crystal.species, crystal.positions, tuple(moments), crystal.periodic, crystal.free
+        crystal.lattice,
+        crystal.species,
+        crystal.positions,
+        tuple(float(m) for m in moments),
+        crystal.periodic,
+        crystal.free,
     )
     builder.values["structure"] = with_moments
