@@ -145,6 +145,15 @@ def test_scale_matters() -> None:
     assert "laid" in str(difference(sheared, SILICON))
 
 
+@pytest.mark.parametrize(
+    ("stretch", "same"), [(1.01, True), (1.014, True), (0.987, True), (1.03, False), (0.97, False)]
+)
+def test_strain_along_an_axis_of_a_centred_cell(stretch: float, same: bool) -> None:
+    """The primitive vectors lie askew to the axis, and change by half of the strain."""
+    other = Crystal.of(SILICON.cell * [1, 1, stretch], SILICON.species, SILICON.fractional)
+    assert (difference(other, SILICON) is None) is same
+
+
 def test_composition_and_number_of_atoms() -> None:
     assert "GeSi7" in str(
         difference(Crystal.of(SILICON.cell, ["Ge", *SILICON.species[1:]], SILICON.fractional), SILICON)

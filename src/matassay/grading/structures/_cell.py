@@ -227,6 +227,16 @@ def orientations(small: Cell, big: Cell, bounds: Bounds) -> list[Integers]:
         kept = [c for c in kept if np.linalg.det(c @ small.basis) * np.linalg.det(wanted) > 0]
     gram = wanted @ wanted.T
 
+    def stretch(coefficients: Integers) -> float:
+        """Greatest relative change of length in any direction."""
+        vectors = coefficients @ small.basis
+        squares = np.linalg.eigvals(np.linalg.solve(gram, vectors @ vectors.T)).real
+        return float(np.abs(np.sqrt(np.maximum(squares, 0)) - 1).max())
+
+    # Short vectors lie askew to the axes of a strain and show half of it: a tetragonal cell passed for a cubic one.
+    limit = bounds.length + np.radians(bounds.angle)
+    kept = [c for c in kept if stretch(c) <= limit]
+
     def misfit(coefficients: Integers) -> float:
         vectors = coefficients @ small.basis
         return float(np.abs(vectors @ vectors.T - gram).sum())
