@@ -11,7 +11,9 @@ import base64
 import contextlib
 import json
 import os
+import shutil
 import signal
+import sys
 import zipfile
 import zlib
 from collections.abc import AsyncIterator
@@ -28,7 +30,7 @@ from matassay.evals import _containers
 from matassay.evals._containers import CONFIG_VARIABLE, EngineWorkspace, container_spec
 from matassay.evals._sandbox import WorkspaceConfig, WorkspaceSandbox
 from matassay.evals._task import sandbox_of
-from matassay.worlds.workspace import SANDBOX_VARIABLE, Caps, missing, run_probes
+from matassay.worlds.workspace import SANDBOX_VARIABLE, Caps, find_software, missing, run_probes
 from matassay.worlds.workspace.kernel import Kernel
 
 CELLS = "research/202603_si_ge_interface/202603_016-si-ge-interface-cells"
@@ -206,6 +208,16 @@ async def test_signals_reach_the_program_and_kill_all_that_it_started(workspace:
     assert (await workspace.run(["pgrep", "-f", "^sleep 654"])).exit_code == 1
 
 
+async def test_pipes_that_somebody_holds_can_be_let_go(workspace: EngineWorkspace) -> None:
+    process = await workspace.spawn(["sh", "-c", "setsid sleep 321 & echo up"])
+    assert await process.stdout.readline() == b"up\n"
+    assert await process.wait() == 0
+    process.release()
+    process.release()
+    assert await asyncio.wait_for(process.stdout.read(), 30) == b""
+    assert (await workspace.run(["pkill", "-f", "^sleep 321"])).exit_code == 0
+
+
 async def test_what_cannot_be_started_is_said(workspace: EngineWorkspace) -> None:
     with pytest.raises(EnvironmentFailure, match="nowhere cannot be started in the sandbox: No such file"):
         await workspace.spawn(["nowhere"])
@@ -228,6 +240,28 @@ async def test_answers_that_get_lost_are_fetched_again_and_nothing_is_done_twice
     process.control_in.close()
     assert await process.wait() == 7
     assert await process.control_out.read() == b""
+
+
+async def test_a_container_that_is_full_of_processes_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or no command could be given in it any more, not even the one that ends everything."""
+    source = _containers._relay_source()
+    assert source.count('"/sys/fs/cgroup"') == 1
+    monkeypatch.setattr(_containers, "_relay_source", lambda: source.replace('"/sys/fs/cgroup"', '"/workspace/cgroup"'))
+    async with container() as environment:
+        made = EngineWorkspace(environment, "docker")
+        await made.start()
+        await made.write("cgroup/pids.max", b"256\n")
+        await made.write("cgroup/pids.current", b"10\n")
+        await made.run(["sh", "-c", "setsid sleep 876 > /dev/null 2>&1 &"])
+        kernel = await Kernel.start(made)
+        assert (await kernel.run("import time; time.sleep(1.5)")).ok
+        result = await kernel.run("open('cgroup/pids.current', 'w').write('250'); import time; time.sleep(60)")
+        assert (result.died, result.exit_code) == (True, -signal.SIGKILL)
+        await made.write("cgroup/pids.current", b"3\n")
+        assert (await made.run(["pgrep", "-f", "^sleep 876"])).exit_code == 1
+        assert (await kernel.run("1 + 1")).value == "2"
+        await kernel.close()
+        await made.close()
 
 
 async def test_the_kernel_lives_in_it(workspace: EngineWorkspace) -> None:
@@ -557,3 +591,31 @@ def test_the_reference_succeeds_in_a_container(monkeypatch: pytest.MonkeyPatch, 
     (log,) = tmp_path.glob("*.eval")
     with zipfile.ZipFile(log) as parts:
         assert not any(b"_FORGOTTEN" in parts.read(name) for name in parts.namelist()), "our calls are in the log"
+
+
+def test_the_engines_own_provider_for_docker_takes_our_files(
+    nothing_there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the way that there is without a daemon: compose file, engine, ``docker exec``, first process, relay."""
+    task = find_task(CELLS)
+    if lacking := missing(task.requires):
+        pytest.skip("; ".join(map(str, lacking)))
+    monkeypatch.undo()
+    if any(shutil.which(tool) is None for tool in ("bwrap", "nsenter", "setpriv")):
+        pytest.skip("no bubblewrap here")
+    state = nothing_there / "state"
+    state.mkdir()
+    script = Path(__file__).with_name("docker_double.py")
+    program(nothing_there, "docker", f'exec {sys.executable} {script} "$@"')
+    monkeypatch.setenv("PATH", f"{nothing_there}:{os.environ['PATH']}")
+    monkeypatch.setenv("DOUBLE_STATE", str(state))
+    monkeypatch.setenv("DOUBLE_PREFIX", str(find_software().prefix))
+    monkeypatch.setenv(SANDBOX_VARIABLE, "docker")
+    (result,) = evals.run([task], agent="reference", log_dir=nothing_there / "logs")
+    assert (result.outcome, result.success, result.score) == (Outcome.SCORED, True, 1.0), result.error
+    versions = result.versions
+    assert (versions["sandbox"], versions["engine"]) == ("docker", "DockerSandboxEnvironment")
+    assert (versions["user"], versions["network"], int(versions["capabilities"], 16)) == ("1000", "none", 0)
+    calls = (state / "calls").read_text().split()
+    assert calls.count("up") == calls.count("down") == 1
+    assert calls.count("exec") > 10

@@ -233,3 +233,16 @@ def test_the_first_process_buries_the_dead_and_does_not_mind_signals() -> None:
             assert first.poll() is None
         finally:
             first.kill()
+
+
+def test_what_the_page_says_can_be_done() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "containers.md").read_text()
+    blocks = re.findall(r"^```(?:ba)?sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 6
+    for block in blocks:
+        assert subprocess.run(["bash", "-n"], input=block, text=True, check=False).returncode == 0, block
+    (build,) = (line for block in blocks for line in block.splitlines() if line.startswith("docker build"))
+    assert (REQUIREMENTS.parent / build.split()[3]).is_file(), "from the folder that the line before enters"
+    files = re.findall(r"^\| `(.+?)` \|", page, re.MULTILINE)
+    assert all((FOLDER / name).is_file() for name in files if "/" not in name)
+    assert f"| processes | {DEFAULT.processes} | {DEFAULT.processes} |" in page

@@ -1,10 +1,10 @@
 """A sandboxed place to calculate in: files, programs and a Python environment, without a network."""
 
-from ._box import BACKENDS, open_workspace, probe_sandbox
+from ._box import BACKENDS, CONTAINERS, open_workspace, probe_sandbox
 from ._probes import run_probes
 from ._reader import Caps, harvest
 from ._types import HOME, Completed, Limits, Outputs, Process, Workspace, WorkspaceEnded
-from ._world import CONTAINERS, SANDBOX_VARIABLE, RunCode, WorkspaceWorld, chosen_backend
+from ._world import SANDBOX_VARIABLE, RunCode, WorkspaceWorld, chosen_backend
 from .software import Missing, Software, bare_software, find_software, missing, package_folder
 
 __all__ = [

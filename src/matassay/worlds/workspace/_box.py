@@ -13,10 +13,13 @@ from ._reader import Caps
 from ._types import Limits, Workspace
 from .software import Software, find_software
 
-__all__ = ["BACKENDS", "Limits", "Workspace", "open_workspace", "probe_sandbox"]
+__all__ = ["BACKENDS", "CONTAINERS", "Limits", "Workspace", "open_workspace", "probe_sandbox"]
 
 #: Kinds of sandboxes. ``auto`` is bubblewrap: anything weaker is only ever taken by name.
 BACKENDS = ("auto", "bubblewrap", "sandlock", "none")
+
+#: Kinds that an engine makes, from a daemon or a cluster, and hands to `WorkspaceWorld.attach`.
+CONTAINERS = ("docker", "k8s")
 
 
 async def probe_sandbox(software: Software, backend: str = "auto") -> Mapping[str, str]:
@@ -69,6 +72,10 @@ def open_workspace(
     EnvironmentFailure
         If there is no environment to work with.
     """
+    if backend in CONTAINERS:
+        raise MatAssayError(
+            f"the sandbox {backend!r} is there for `matassay run` alone; take another: --sandbox, MATASSAY_SANDBOX"
+        )
     if backend not in BACKENDS:
         raise MatAssayError(f"unknown sandbox {backend!r}; known: {', '.join(BACKENDS)}")
     software = software or find_software()

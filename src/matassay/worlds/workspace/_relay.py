@@ -39,6 +39,12 @@ _REQUEST = 16 << 20
 #: A host that has not been heard of for so long is gone, s.
 _FORGOTTEN = 3600.0
 _STREAMS = ("stdout", "stderr", "control")
+#: Where a container says how many processes there may be, by version of the cgroups.
+_CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/pids")
+#: Processes for which there must be room, or nobody can give a command in the container; looked at so often, s.
+_SPARE, _GLANCE = 12, 1.0
+#: How long after everything was ended it is not looked at again, s: the count may lag behind.
+_RESPITE = 10.0
 
 
 def encode(data: bytes | bytearray) -> str:
@@ -153,6 +159,15 @@ def kill_tree(root: int) -> None:
         for pid in new:
             send(pid, signal.SIGKILL)
         killed |= new
+
+
+def room() -> float:
+    """How many more processes there may be."""
+    for folder in _CGROUPS:
+        most, now = _text(f"{folder}/pids.max"), _text(f"{folder}/pids.current")
+        if most.isdigit() and now.isdigit():
+            return int(most) - int(now)
+    return float("inf")
 
 
 class Kept:
@@ -292,7 +307,7 @@ class Server:
 
     def serve(self) -> None:
         """Until the host says good-bye or is gone."""
-        heard = monotonic()
+        heard = glance = monotonic()
         while not self.over:
             poll = select.poll()
             poll.register(self.awake, select.POLLIN)
@@ -304,7 +319,7 @@ class Server:
                 poll.register(fd, select.POLLIN)
             if self.inlet >= 0 and (self.pending or self.closing):
                 poll.register(self.inlet, select.POLLOUT)
-            limits = [deadline for _, _, deadline in self.waiting] + [heard + _FORGOTTEN]
+            limits = [deadline for _, _, deadline in self.waiting] + [monotonic() + _GLANCE]
             for fd, _ in poll.poll(max(min(limits) - monotonic(), 0) * 1000 + 1):
                 if fd == self.awake:
                     with contextlib.suppress(OSError):
@@ -321,6 +336,11 @@ class Server:
             if self.code is None:
                 self.code = ended(self.pid)
             self.answer()
+            if monotonic() >= glance:
+                glance = monotonic() + _GLANCE
+                if room() < _SPARE:
+                    end({"seconds": 5.0})
+                    glance += _RESPITE
             if monotonic() - heard > _FORGOTTEN:
                 kill_tree(self.pid)
                 self.over = True

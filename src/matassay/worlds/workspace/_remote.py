@@ -161,6 +161,11 @@ class RemoteProcess:
         """Kill it and all that it started."""
         self.say("kill", 0)
 
+    def release(self) -> None:
+        """Let the relay go, which holds its pipes; what has not been fetched is dropped."""
+        self.control_in.close()
+        self.say("bye", 0)
+
     async def close(self) -> None:
         """Talk to it no more; the relay goes away, what the program left in the background stays."""
         for task in self._tasks:
