@@ -211,11 +211,8 @@ def instruments(
     step_limit : int, optional
         Budget of steps; by default each task's own.
     """
-    prefixes = _words(tasks) if tasks else [f"instruments/{instrument}" if instrument else "instruments"]
-    chosen = select_tasks(prefixes, Span(span) if span else None)
-    guidances = [Guidance(g) for g in _words(guidance)]
-    which = range(seeds) if seed is None else [seed]
-    return build_task(samples(chosen, guidances, which), agent=agent, step_limit=step_limit)
+    dataset = _selected("instruments", instrument, tasks, span, guidance, seeds, seed)
+    return build_task(dataset, agent=agent, step_limit=step_limit)
 
 
 @inspect_task
@@ -250,11 +247,18 @@ def research(
     step_limit : int, optional
         Budget of steps; by default each task's own.
     """
-    prefixes = _words(tasks) if tasks else [f"research/{study}" if study else "research"]
+    dataset = _selected("research", study, tasks, span, guidance, seeds, seed)
+    return build_task(dataset, agent=agent, step_limit=step_limit)
+
+
+def _selected(
+    suite: str, group: str | None, tasks: str | None, span: str | None, guidance: str, seeds: int, seed: int | None
+) -> list[Sample]:
+    """Samples by the parameters of a task of the engine."""
+    prefixes = _words(tasks) if tasks else [f"{suite}/{group}" if group else suite]
     chosen = select_tasks(prefixes, Span(span) if span else None)
     guidances = [Guidance(g) for g in _words(guidance)]
-    which = range(seeds) if seed is None else [seed]
-    return build_task(samples(chosen, guidances, which), agent=agent, step_limit=step_limit)
+    return samples(chosen, guidances, range(seeds) if seed is None else [seed])
 
 
 def _words(text: str | Sequence[str]) -> list[str]:
