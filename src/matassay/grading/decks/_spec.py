@@ -20,7 +20,7 @@ OPERATIONS: Final = (
 _OPTIONS: Final = {
     "name", "id", "unit", "rtol", "atol", "axes", "reason", "failure", "description", "explicit", "options", *OPERATIONS,
 }  # fmt: skip
-_FIELDS: Final = {"code", "name", "folder", "files", "support", "context", "require", "guard"}
+_FIELDS: Final = {"code", "name", "folder", "files", "support", "context", "require"}
 _SCIENTIFIC: Final = (Failure.WRONG_CHOICE, Failure.WRONG_IMPLEMENTATION)
 
 
