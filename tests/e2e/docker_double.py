@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -59,8 +60,14 @@ def up(project: str, service: dict[str, Any], folder: Path) -> None:
     command = [*user, *args, "--info-fd", str(tell), "--", *service["command"]]
     subprocess.Popen(command, pass_fds=[tell], start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     os.close(tell)
-    said = os.read(told, 4096)
-    (STATE / project).write_text(str(json.loads(said)["child-pid"]))
+    said = b""
+    while b"}" not in said and (part := os.read(told, 4096)):
+        said += part
+    pid = json.loads(said)["child-pid"]
+    # It is there when its first process has taken the place of bubblewrap, which sets up the folders.
+    while b"first.py" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"--unshare-all")[0]:
+        select.select([], [], [], 0.01)
+    (STATE / project).write_text(str(pid))
 
 
 def execute(project: str, args: list[str]) -> None:
