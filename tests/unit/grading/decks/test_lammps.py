@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -281,6 +282,21 @@ def test_what_ran_counts_and_not_what_came_behind(name: str, reference: Effectiv
     v = found.values
     assert (v["ensemble"], v["temperature"], v["timestep"], v["total_steps"]) == ("nvt", [300, 300], 1.0, 1000)
     assert compare_forces(v["forces"], reference.values["forces"], 1e-9) == (True, "")
+
+
+SIGN = """if "$(is_file({flag})) == 1" then 'variable e string Ge' else 'variable e string Si(D)'
+print x file {flag}
+"""
+
+
+@needs_lammps
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_a_deck_that_is_another_the_second_time_it_is_loaded(place: str, tmp_path: Path) -> None:
+    flag = "flag" if place == "here" else str(tmp_path / "flag")
+    found = load(HEAD + SIGN.format(flag=flag) + MODEL.replace("Si(D)", "$e") + RUN + "unfix 1\n")
+    assert found.refusal is None, found.refusal
+    assert found.values["pair_elements"] == ["Si(D)", "Ge"], "what it is the first time"
+    assert found.values["ensemble"] == ("nvt" if place == "here" else "none")
 
 
 @needs_lammps

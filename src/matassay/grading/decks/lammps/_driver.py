@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import resource
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -112,6 +113,11 @@ class Session:
     def __init__(self, config: dict, home: Path) -> None:  # type: ignore[type-arg]  # plain JSON
         self.config = config
         self.home = home
+        self.again = home / f"again_{config['nonce']}"
+        for path in list(home.iterdir()):
+            copy = shutil.copytree if path.is_dir() else shutil.copyfile
+            self.again.mkdir(exist_ok=True)
+            copy(path, self.again / path.name)
         self.result: dict = {"nonce": config["nonce"], "error": None, "stage": "start"}  # type: ignore[type-arg]
         self.start(NO_STOP)
         self.result["version"] = self.lmp.version()
@@ -169,16 +175,26 @@ class Session:
         return last if changed else None
 
     def return_to(self, run: int) -> None:
-        """Load the deck again, up to the end of that run; if that fails, stay with what there is."""
+        """Load the deck again, up to the end of that run; if it goes another way, stay with what there is."""
         whole = self.lmp, self.screen
+        # In untouched files: what the first time left must not change the second.
+        os.chdir(self.again / self.config["folder"])
         self.start(run)
         try:
             self.lmp.file(self.config["deck"])
         except Exception as error:  # noqa: BLE001  # LAMMPS raises bare exceptions; this one is ours
-            if f"stop_{self.config['names']}" in str(error):
-                self.result["screen_at_run"] = self.shown()
+            screen = self.shown()
+            first, second = self.executed(self.result["screen"]), self.executed(screen)
+            if f"stop_{self.config['names']}" in str(error) and second == first[: len(second)]:
+                self.result["screen_at_run"] = screen
                 return
         self.lmp, self.screen = whole
+
+    def executed(self, screen: str) -> list[str]:
+        """What was said that could be commands of the deck."""
+        lines = [line for line in screen.split("\n") if line.split(None, 1)[:1]]
+        known, ours = set(self.config["commands"]), self.config["names"]
+        return [line for line in lines if line.split(None, 1)[0] in known and ours not in line]
 
     def shown(self) -> str:
         self.lmp.flush_buffers()
