@@ -365,3 +365,13 @@ def test_functional_without_pw() -> None:
 @pytest.mark.parametrize("name", ["nat = 2", "ntyp = 1"])
 def test_absurd_counts_are_refused(name: str, count: str) -> None:
     assert read(SILICON.replace(name, f"{name.split()[0]} = {count}")).refusal is not None
+
+
+@needs_espresso
+def test_a_card_of_later_versions_is_named() -> None:
+    """pw.x 6.7 says in its output that it ignores the card, and runs without U."""
+    text = SILICON + "HUBBARD (ortho-atomic)\nU Si-3p 4.0\n"
+    for found in (read(text), ask(text)):
+        assert found.refusal is None, found.refusal
+        assert found.values["Hubbard_U.Si"] == 0
+        assert any("HUBBARD" in str(problem) for problem in found.problems)

@@ -155,6 +155,10 @@ class _Reading:
         given = self.attempt(read_input, self.text)
         if given is None:
             return
+        card = re.search(r"^\s*HUBBARD\b", self.text, re.MULTILINE | re.IGNORECASE)
+        if card:
+            line = self.text.count("\n", 0, card.end()) + 1
+            self.b.complain(self.file, "the card HUBBARD came with pw.x 7.1: 6.7 ignores it", line, refuses=False)
         self.namelists(given)
         self.rules()
         self.needed(given)
