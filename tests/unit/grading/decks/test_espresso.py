@@ -85,6 +85,7 @@ SAME = {
     "free cell": SILICON.replace("ibrav = 2, celldm(1) = 10.2", "ibrav = 0").replace("alat", "crystal") + f"CELL_PARAMETERS angstrom\n{-A / 2} 0 {A / 2}\n0 {A / 2} {A / 2}\n{-A / 2} {A / 2} 0\n",
     "cell in alat": SILICON.replace("ibrav = 2", "ibrav = 0") + "CELL_PARAMETERS {alat}\n-0.5 0 0.5\n0 0.5 0.5\n-0.5 0.5 0\n",
     "cards in another order": SILICON.replace("K_POINTS automatic\n 4 4 4 0 0 0\n", "").replace("ATOMIC_SPECIES", "K_POINTS automatic\n 4 4 4 0 0 0\nATOMIC_SPECIES"),
+    "fractions": SILICON.replace("0.25 0.25 0.25", "1/4 0.5*0.5 .25"),
     "windows": SILICON.replace("\n", "\r\n"),
     "listed points": SILICON.split("K_POINTS")[0] + "K_POINTS crystal\n64\n" + "\n".join(f"{i / 4} {j / 4} {k / 4} 1" for i in range(4) for j in range(4) for k in range(4)) + "\n",
 }  # fmt: skip
@@ -115,7 +116,7 @@ def test_equivalent_inputs(name: str) -> None:
 
 
 @needs_espresso
-@pytest.mark.parametrize("name", ["angstrom", "cell in alat", "last one counts", "one line", "windows"])
+@pytest.mark.parametrize("name", ["angstrom", "cell in alat", "last one counts", "one line", "windows", "fractions"])
 def test_pw_reads_equivalent_inputs_as_we_do(name: str) -> None:
     found = ask(SAME[name])
     assert found.refusal is None, found.refusal
@@ -345,6 +346,8 @@ REFUSED_BY_ALL = {
     "cell twice": SILICON.replace("ibrav = 2", "ibrav = 0") + "CELL_PARAMETERS bohr\n0 5.1 5.1\n5.1 0 5.1\n5.1 5.1 0\n",
     "cell and A": SILICON.replace("ibrav = 2, celldm(1) = 10.2", "ibrav = 0, A = 5.4") + "CELL_PARAMETERS angstrom\n0 2.7 2.7\n2.7 0 2.7\n2.7 2.7 0\n",
     "no broadening": SILICON.replace("ecutwfc", "occupations = 'smearing', ecutwfc"),
+    "capitals": SILICON.replace("'scf'", "'SCF'"),
+    "order of namelists": SILICON.replace("&ELECTRONS\n  conv_thr = 1.0d-10\n/\n", "").replace("&SYSTEM", "&ELECTRONS\n/\n&SYSTEM"),
     "two spins": SILICON.replace("ecutwfc", "nspin = 2, ecutwfc"),
 }  # fmt: skip
 

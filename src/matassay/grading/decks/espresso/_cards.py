@@ -41,12 +41,31 @@ def element(label: str) -> str:
     return next((s for s in (letters.capitalize(), letters[:1].upper()) if s in known), label)
 
 
+def _evaluated(token: str) -> float | None:
+    """A number, or a product or quotient of two, such as ``-1/3``; pw.x itself evaluates more.
+
+    Examples
+    --------
+    >>> _evaluated("1/4"), _evaluated("-3*.25"), _evaluated("1/0"), _evaluated("x")
+    (0.25, -0.75, None, None)
+    """
+    parts = re.fullmatch(r"([^*/]+)([*/])([^*/]+)", token)
+    if parts is None:
+        return fortran_real(token)
+    left, right = fortran_real(parts[1]), fortran_real(parts[3])
+    if left is None or right is None or (parts[2] == "/" and right == 0):
+        return None
+    return left * right if parts[2] == "*" else left / right
+
+
 def _rows(lines: list[str], count: int, columns: int, card: str, line: int) -> Matrix:
     if len(lines) < count:
         raise BadNamelist(f"card {card} has {len(lines)} lines where {count} are needed", line)
+    # Only there does pw.x calculate.
+    number = _evaluated if card == "ATOMIC_POSITIONS" else fortran_real
     out = []
     for offset, text in enumerate(lines[:count]):
-        values = [fortran_real(t) for t in text.replace(",", " ").split()[:columns]]
+        values = [number(t) for t in text.replace(",", " ").split()[:columns]]
         if len(values) < columns or None in values:
             raise BadNamelist(f"card {card}: expected {columns} numbers, found {text[:40]!r}", line + 1 + offset)
         out.append([v for v in values if v is not None])

@@ -204,6 +204,10 @@ class _Reading:
         if not values:
             return
         unit = _table.units().get(name, "")
+        if name == "calculation" and values[0] not in _table.CALCULATIONS:
+            # Of all words this one is read with its case.
+            text = f"calculation {values[0][:20]!r} is none of {', '.join(_table.CALCULATIONS)}"
+            self.b.complain(self.file, text, assignment.line)
         if kind != "reals":
             value = _table.canonical(name, values[0])
             self.b.put(name, value, source, unit=unit, explicit=True)
@@ -223,10 +227,6 @@ class _Reading:
     def rules(self) -> None:
         v, follow = self.v, self.b.default
         calculation = v["calculation"]
-        if calculation not in _table.CALCULATIONS:
-            self.b.complain(
-                self.file, f"calculation {str(calculation)[:20]!r} is none of {', '.join(_table.CALCULATIONS)}"
-            )
         moving = calculation in ("relax", "md", "vc-relax", "vc-md")
         variable = calculation in ("vc-relax", "vc-md")
         for name, on in (("tprnfor", moving), ("tstress", variable)):
@@ -264,6 +264,9 @@ class _Reading:
             value = self.v.get(name)
             if (value is None or value <= 0) and not (name == "nat" and self.v["space_group"]):
                 self.b.complain(self.file, f"{name} is not set")
+        order = [name for name in given.namelists if name in ORDER]
+        if order != sorted(order, key=list(ORDER).index):
+            self.b.complain(self.file, f"namelists stand in the order {', '.join(order)}: pw.x reads on, never back")
         for namelist in ("control", "system", "electrons"):
             if namelist not in given.namelists:
                 self.b.complain(self.file, f"namelist &{namelist} is missing")
