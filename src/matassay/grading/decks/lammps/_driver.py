@@ -191,10 +191,10 @@ class Session:
         self.lmp, self.screen = whole
 
     def executed(self, screen: str) -> list[str]:
-        """What was said that could be commands of the deck."""
-        lines = [line for line in screen.split("\n") if line.split(None, 1)[:1]]
+        """What was said that could be commands of the deck: those begin in the first column, and carry no times."""
         known, ours = set(self.config["commands"]), self.config["names"]
-        return [line for line in lines if line.split(None, 1)[0] in known and ours not in line]
+        lines = [line for line in screen.split("\n") if line[:1].strip() and ours not in line]
+        return [line for line in lines if line.split(None, 1)[0] in known and " CPU = " not in line]
 
     def shown(self) -> str:
         self.lmp.flush_buffers()
