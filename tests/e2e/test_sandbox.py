@@ -11,12 +11,12 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from matassay.core import EnvironmentFailure, MatAssayError
+from matassay.core import EnvironmentFailure, MatAssayError, Probe
 from matassay.verify._sandbox import ATTACK_NAMES, SandboxReport, attack_rows, attack_sandbox
 from matassay.worlds.workspace import (
     Limits,
@@ -26,6 +26,7 @@ from matassay.worlds.workspace import (
     bare_software,
     open_workspace,
     probe_sandbox,
+    run_probes,
     software,
 )
 from matassay.worlds.workspace import _bubblewrap as bubblewrap
@@ -179,6 +180,34 @@ async def test_a_sandbox_that_is_brought_down_is_no_fault_of_the_machine_and_can
         await workspace.close()
 
 
+async def test_a_probe_that_brings_its_sandbox_down_has_an_answer() -> None:
+    """As a deck with shell commands may: that is a result, and the machine is not at fault."""
+    fill = "for f in a b c d; do head -c 60000000 /dev/zero > /workspace/$f; done; echo never"
+    hungry = Probe("hungry", ("sh", "-c", "echo kept > out; " + fill), {}, ("out",), 60, 64 * MIB)
+    found = await run_probes([hungry, Probe("next", ("echo", "alive"), {}, (), 60, 64 * MIB)])
+    assert found["next"]["stdout"] == "alive\n"
+    assert "never" not in found["hungry"]["stdout"]
+
+
+async def test_a_probe_whose_sandbox_is_gone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def another(inputs: Mapping[str, bytes | Path]) -> Workspace:
+        made = open_workspace(inputs=inputs, software=bare_software())
+        start = made.start
+
+        async def doomed() -> None:
+            await start()
+            await made.write("out", b"kept")
+            os.kill(made.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+
+        monkeypatch.setattr(made, "start", doomed)
+        return made
+
+    found = await run_probes([Probe("p", ("sleep", "5"), {}, ("out",), 60, 64 * MIB)], another=another)
+    assert found["p"]["exit_code"] is None
+    assert "has ended" in found["p"]["stderr"]
+    assert found["p"]["files"] == {"out": "kept"}
+
+
 # --- it leaves nothing behind -------------------------------------------------------------------------------
 
 
@@ -298,6 +327,48 @@ print([(row.name, row.seen) for row in report.rows if row.held is False])
 def test_it_holds_for_an_ordinary_user_without_control_groups() -> None:
     reply = subprocess.run([sys.executable, "-c", USER], capture_output=True, text=True, timeout=110, check=False)
     assert reply.stdout.splitlines() == ["rlimits and watchdog | 4242 (ours)", "[]"], reply.stderr
+
+
+CROWDED = """
+import asyncio, concurrent.futures.thread, ctypes, json, os, resource
+from matassay.worlds.workspace import bare_software, open_workspace
+
+os.setgroups([]); os.setresgid(4242, 4242, 4242); os.setresuid(4242, 4242, 4242)
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+FILL = '''
+import os, socket
+if os.fork(): os._exit(0)
+os.setsid()
+held = []
+try:
+    while True:
+        held.append(socket.socketpair())
+        for _ in range(8): socket.send_fds(held[-1][0], [b"x"], [0] * 200)
+except OSError as error:
+    open("said", "w").write(str(error))
+os.read(os.pipe()[0], 1)
+'''
+
+async def main():
+    one, other = (open_workspace(inputs={}, software=bare_software()) for _ in range(2))
+    await one.start(); await other.start()
+    await one.run(["python3", "-c", FILL], timeout=20)
+    while True:
+        try: print(await one.read("said", 100)); break
+        except OSError: await asyncio.sleep(0.05)
+    print((await other.run(["echo", "alive"])).stdout)
+    await one.close(); await other.close()
+
+asyncio.run(main())
+"""
+
+
+@ordinary
+def test_descriptors_that_one_sandbox_holds_in_sockets_are_not_missing_in_others() -> None:
+    """The kernel counts them per user, and ours is that of all our sandboxes."""
+    reply = subprocess.run([sys.executable, "-c", CROWDED], capture_output=True, text=True, timeout=60, check=False)
+    assert "Too many references" in reply.stdout, reply.stderr
+    assert reply.stdout.endswith("b'alive\\n'\n"), reply.stderr
 
 
 # --- attacks ------------------------------------------------------------------------------------------------

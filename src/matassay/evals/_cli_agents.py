@@ -33,6 +33,7 @@ from inspect_ai.util import LimitExceededError, SandboxUnavailableError, sandbox
 
 from matassay.agents import describe
 from matassay.core import MatAssayError, Outcome
+from matassay.worlds.workspace import WorkspaceEnded
 
 from ._agent import AgentFailure
 from ._clean import clean_answers
@@ -119,7 +120,12 @@ def cli_agent(name: str, *, seconds: float | None = None) -> Solver:
             with anyio.move_on_after(None if math.isinf(clock.left) else clock.left) as watch.scope:
                 try:
                     done = await as_solver(agent)(state, generate)
-                except (LimitExceededError, MatAssayError, SandboxUnavailableError):
+                except (LimitExceededError, MatAssayError):
+                    raise
+                except SandboxUnavailableError as error:
+                    # One that had started is brought down by what runs inside, and what that left is graded.
+                    if isinstance(error.__cause__, WorkspaceEnded):
+                        raise AgentFailure(f"{program.binary}: {error}") from error
                     raise
                 except Exception as error:
                     # The program, and all that it may break, is in the agent's hands; the model's provider is not.

@@ -23,7 +23,7 @@ from inspect_ai.util import (
 from pydantic import BaseModel, Field
 
 from matassay.core import EnvironmentFailure, find_task
-from matassay.worlds.workspace import HOME, Limits, Workspace, WorkspaceWorld, open_workspace
+from matassay.worlds.workspace import HOME, Caps, Limits, Workspace, WorkspaceWorld, open_workspace
 
 #: Name of the provider.
 PROVIDER = "matassay"
@@ -34,11 +34,12 @@ _GIB = 1 << 30
 _USERS = (None, "agent", "1000")
 
 # Exit codes of the two scripts below, apart from those of the programs in them.
-_ABSENT, _FOLDER, _DENIED, _LARGE = 40, 41, 42, 43
+_ABSENT, _FOLDER, _DENIED, _LARGE, _PIPE = 40, 41, 42, 43, 44
 
 _WRITE = f"""
 case "$1" in */*) mkdir -p -- "$(dirname -- "$1")" || exit;; esac
 [ ! -d "$1" ] || exit {_FOLDER}
+[ ! -p "$1" ] || exit {_PIPE}
 [ ! -e "$1" ] || [ -w "$1" ] || exit {_DENIED}
 exec cat > "$1"
 """
@@ -46,6 +47,7 @@ exec cat > "$1"
 _READ = f"""
 [ -e "$1" ] || exit {_ABSENT}
 [ ! -d "$1" ] || exit {_FOLDER}
+[ ! -p "$1" ] || exit {_PIPE}
 [ -r "$1" ] || exit {_DENIED}
 [ "$(stat -L -c %s -- "$1")" -le "$2" ] || exit {_LARGE}
 exec cat -- "$1"
@@ -78,13 +80,14 @@ class WorkspaceConfig(BaseModel, frozen=True):
         """A sandbox that is still to be started."""
         inputs: dict[str, Any] = {name: text.encode() for name, text in self.files.items()}
         manuals: dict[str, Any] = {}
-        limits = Limits()
+        limits, caps = Limits(), Caps()
         if self.task is not None:
             task = find_task(self.task)
             world = task.open_world(task.scenario(self.seed))
             if not isinstance(world, WorkspaceWorld):
                 raise EnvironmentFailure(f"{self.task} is done on a screen, not in a workspace")
             inputs, manuals, limits = {**world.inputs, **inputs}, dict(world.manuals), world.limits
+            caps = world.caps
         limits = Limits(
             memory=limits.memory if self.memory_gib is None else int(self.memory_gib * _GIB),
             disk=limits.disk if self.disk_gib is None else int(self.disk_gib * _GIB),
@@ -94,7 +97,7 @@ class WorkspaceConfig(BaseModel, frozen=True):
             open_files=limits.open_files,
             cpu_seconds=limits.cpu_seconds,
         )
-        return open_workspace(inputs=inputs, manuals=manuals, limits=limits, backend=self.backend)
+        return open_workspace(inputs=inputs, manuals=manuals, limits=limits, backend=self.backend, caps=caps)
 
 
 @sandboxenv(name=PROVIDER)
@@ -258,6 +261,8 @@ def _check(code: int | None, file: str, stderr: bytes) -> None:
         raise FileNotFoundError(f"{file}: No such file or directory")
     if code == _FOLDER:
         raise IsADirectoryError(f"{file}: Is a directory")
+    if code == _PIPE:
+        raise OSError(f"{file}: is a pipe, at which one could wait for ever")
     if code == _DENIED or (code != 0 and "Permission denied" in said):
         raise PermissionError(f"{file}: Permission denied")
     if code != 0:

@@ -61,6 +61,7 @@ _CALLS = {
     "process_vm_writev": 311, "pidfd_getfd": 438, "kcmp": 312, "init_module": 175, "finit_module": 313,
     "clone": 56, "clone3": 435, "move_mount": 429, "open_tree": 428, "fsopen": 430, "mount_setattr": 442,
     "fanotify_init": 300, "quotactl": 179, "modify_ldt": 154, "iopl": 172, "pidfd_open": 434, "shmget": 29,
+    "semget": 64, "msgget": 68, "open_tree_attr": 467,
     "process_madvise": 440, "name_to_handle_at": 303,
 }  # fmt: skip
 
@@ -484,6 +485,9 @@ _refused("quotactl", "set quotas", 0, 0, 0, 0)
 _refused("modify_ldt", "change segments", 0, 0, 0)
 _refused("iopl", "talk to hardware", 3)
 _refused("shmget", "make a System V segment, which no limit sees", 0, 4096, 0o1600)
+_refused("semget", "make System V semaphores: 64 GB of the kernel's memory", 0, 32000, 0o1600)
+_refused("msgget", "make a System V queue", 0, 0o1600)
+_refused("open_tree_attr", "take a mount with other attributes", -100, b"/usr", 1, 0, 0)
 
 
 @attack("system calls", "trace a child of our own")
@@ -746,6 +750,55 @@ def _memory_files(bait: dict[str, Any]) -> str | None:
             held.append(os.memfd_create("attack"))
             os.write(held[-1], block)
             yield len(held) << 24
+
+    return consume(take, 2 * bait["memory"])
+
+
+@attack(RESOURCES, "more memory than allowed, shared and then let go of, so that no process has it")
+def _dropped_memory(bait: dict[str, Any]) -> str | None:
+    def take() -> Iterator[int]:
+        held = []
+        while True:
+            area = mmap.mmap(-1, 16 << 20)
+            area[:] = b"x" * (16 << 20)
+            area.madvise(mmap.MADV_DONTNEED)
+            held.append(area)
+            yield len(held) << 24
+
+    return consume(take, 2 * bait["memory"])
+
+
+@attack(RESOURCES, "more memory than allowed, by mapping /dev/zero")
+def _mapped_zeros(bait: dict[str, Any]) -> str | None:
+    def take() -> Iterator[int]:
+        held = []
+        with open("/dev/zero", "r+b", buffering=0) as zeros:
+            while True:
+                area = mmap.mmap(zeros.fileno(), 16 << 20)
+                area[:] = b"x" * (16 << 20)
+                area.madvise(mmap.MADV_DONTNEED)
+                held.append(area)
+                yield len(held) << 24
+
+    return consume(take, 2 * bait["memory"])
+
+
+@attack(RESOURCES, "more memory than allowed, in files that are on their way through a socket")
+def _memory_on_its_way(bait: dict[str, Any]) -> str | None:
+    def take() -> Iterator[int]:
+        held = []
+        block = b"x" * (16 << 20)
+        count = 0
+        while True:
+            pair = socket.socketpair()
+            held.append(pair)
+            for _ in range(10):
+                count += 1
+                fd = os.memfd_create("attack")
+                os.write(fd, block)
+                socket.send_fds(pair[0], [b"x"], [fd])
+                os.close(fd)
+                yield count << 24
 
     return consume(take, 2 * bait["memory"])
 

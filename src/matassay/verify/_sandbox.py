@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 from matassay.core import EnvironmentFailure, MatAssayError
 from matassay.worlds.workspace import (
+    Caps,
     Completed,
     Limits,
     Outputs,
     Software,
     Workspace,
+    WorkspaceEnded,
     bare_software,
     find_software,
     open_workspace,
@@ -124,7 +126,13 @@ async def attack_sandbox(
                 why = "not tried: without process numbers of its own, it could reach others of this user"
                 add(AttackRow(name, group, what, expected, why, None))
                 continue
-            workspace = open_workspace(inputs={"data.csv": b"1,2\n"}, limits=LIMITS, backend=backend, software=software)
+            workspace = open_workspace(
+                inputs={"data.csv": b"1,2\n"},
+                limits=LIMITS,
+                backend=backend,
+                software=software,
+                caps=Caps(first=("answer.json",)),
+            )
             try:
                 await workspace.start()
                 seen = await test(workspace, bait)
@@ -354,6 +362,55 @@ async def _kill_all(workspace: Workspace, bait: Mapping[str, Any]) -> str | None
     return None if done.stdout == b"alive\n" else f"the next program did not run: {_end(done)}"
 
 
+async def _full_sockets(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
+    """Memory that lies in sockets, of as many processes as it takes: whatever is killed for it, it must end."""
+    text = f"""
+import os, socket
+held, sent = [], 0
+while sent < {4 * LIMITS.memory}:
+    if len(held) > {LIMITS.open_files // 2 - 20}:
+        if pid := os.fork():
+            os.waitpid(pid, 0)
+            break
+        held = []
+    held.append(socket.socketpair())
+    held[-1][0].setblocking(False)
+    try:
+        while True: sent += held[-1][0].send(bytes(65536))
+    except BlockingIOError: pass
+    with open("taken", "w") as f: f.write(str(sent))
+"""
+    return await _hoard(workspace, text)
+
+
+async def _page_tables(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
+    """Memory that tells where other memory is, of which there is none."""
+    text = f"""
+import ctypes
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+size, taken = 1 << 40, 0
+while taken < {4 * LIMITS.memory}:
+    place = libc.mmap(None, size, 1, 0x4022, -1, 0)  # to be read only, which no limit of a process counts
+    libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), 15)
+    for at in range(place, place + size, 1 << 21):
+        bytes(ctypes.c_char.from_address(at))
+        taken += 4096
+        if taken % (1 << 22) == 0:
+            with open("taken", "w") as f: f.write(str(taken))
+"""
+    return await _hoard(workspace, text)
+
+
+async def _hoard(workspace: Workspace, text: str) -> str | None:
+    """Run what takes memory and notes in a file how much; it may be killed for it, with all that is there."""
+    with contextlib.suppress(WorkspaceEnded):
+        await _script(workspace, text)
+    taken = int((await asyncio.wait_for(workspace.conclude(), 60)).files.get("taken") or 0)
+    return f"took {taken} of {LIMITS.memory}" if taken > 2 * LIMITS.memory else None
+
+
 async def _flood(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
     done = await workspace.run(["sh", "-c", "head -c 300000000 /dev/zero"], timeout=60, output_limit=MIB)
     return None if len(done.stdout) <= MIB and done.truncated else f"{len(done.stdout)} bytes were kept"
@@ -378,6 +435,46 @@ signal.pause()
 async def _endless_input(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
     done = await workspace.run(["true"], input=bytes(4 * MIB), timeout=30)
     return None if done.exit_code == 0 else _end(done)
+
+
+async def _held_start(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
+    """Between its birth and its program, a process is one of the sandbox's user and can be stopped."""
+    text = """
+import os, signal
+if os.fork(): os._exit(0)
+os.setsid()
+while True:
+    with open("/proc/loadavg") as stream: last = int(stream.read().split()[-1])
+    for pid in range(last + 1, last + 40):
+        try: os.kill(pid, signal.SIGSTOP)
+        except OSError: pass
+"""
+    await _script(workspace, text)
+    for _ in range(5):
+        await asyncio.wait_for(workspace.run(["true"], timeout=1), 20)
+    await asyncio.wait_for(workspace.conclude(), 20)
+    return None
+
+
+async def _crowd(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
+    """An answer among more names than are looked at, and more folders than the host may have descriptors."""
+    text = """
+import os
+open("answer.json", "w").write("right")
+for i in range(1900): os.makedirs(f"d{i:04}/e")
+for i in range(60000): os.mknod(f"f{i}")
+"""
+    done = await _script(workspace, text)
+    most, running = 0, asyncio.ensure_future(workspace.conclude())
+    while not running.done():
+        most = max(most, len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - as fast as can be
+        await asyncio.sleep(0)
+    outputs = await running
+    if done.exit_code != 0:
+        return f"the attack itself failed: {_end(done)}"
+    if outputs.files.get("answer.json") != b"right":
+        return "the answer was lost"
+    return f"the host had {most} files open" if most > 500 else None
 
 
 async def _background(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
@@ -410,11 +507,15 @@ async def _link_swap(workspace: Workspace, bait: Mapping[str, Any]) -> str | Non
 _FROM_OUTSIDE = (
     ("outputs", "what is left", "leave links, FIFOs, sockets, second names, odd and deep names", "refused", _links),
     ("many_outputs", "what is left", "leave 20,000 files", "a bounded number is read", _many_files),
+    ("crowd", "what is left", "hide the answer in 60,000 names and 1,900 folders", "found, few files open", _crowd),
     ("late_writer", "what is left", "go on writing after the end", "dead before it is read", _late_writer),
     ("link_swap", "what is left", "make the host read or write through a link", "refused", _link_swap),
     ("kill_all", "processes", "kill everything in the sandbox", "the next program runs", _kill_all),
+    ("held_start", "processes", "stop programs before they have begun", "stopped in time", _held_start),
     ("too_slow", "processes", "ignore the end of the time, with children", "all killed", _too_slow),
     ("background", "processes", "keep the output open in the background", "the host goes on", _background),
+    ("full_sockets", "resources", "take memory in what sockets hold", "stopped in time", _full_sockets),
+    ("page_tables", "resources", "take memory in tables of pages", "stopped in time", _page_tables),
     ("flood", "resources", "print 300 MB", "kept up to the limit", _flood),
     ("deaf", "resources", "not read what the host writes", "the host goes on", _endless_input),
 )

@@ -31,6 +31,10 @@ class PlainProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
+    def release(self) -> None:
+        for transport in self.transports:
+            transport.close()
+
 
 class PlainWorkspace:
     """``/workspace`` is a folder of the test."""

@@ -16,7 +16,7 @@ from PIL import Image
 
 from matassay.core import EnvironmentFailure
 from matassay.worlds.workspace.kernel import Kernel, client
-from matassay.worlds.workspace.kernel._picture import MAX_SIDE, safe_png
+from matassay.worlds.workspace.kernel._picture import MAX_BYTES, MAX_SIDE, safe_png
 from matassay.worlds.workspace.kernel._words import Kept, Words, readable
 from matassay.worlds.workspace.kernel.client import CellError, CellResult, ending, loop_source
 from tests.unit.workspace.plain import PlainWorkspace
@@ -239,6 +239,9 @@ def test_pictures_are_made_anew():
     assert made is not None
     assert Image.open(io.BytesIO(made)).size == (20, 10)
     assert Image.open(io.BytesIO(safe_png(png(4000, 100)))).size == (1568, 39)
+    noise = io.BytesIO()
+    Image.frombytes("RGB", (1500, 1500), os.urandom(3 * 1500 * 1500)).save(noise, "PNG")
+    assert len(safe_png(noise.getvalue())) <= MAX_BYTES < len(noise.getvalue())
     for bad in (
         b"",
         b"GIF89a",
@@ -465,6 +468,21 @@ async def test_a_reply_that_makes_no_sense_ends_it(kernel, header, words):
     assert result.died
     assert words in result.report()
     assert await value(kernel, "1") == "1"
+
+
+@pytest.mark.parametrize("part", ["[],", "{},", "1,"])
+async def test_a_reply_of_a_million_parts_is_not_read(kernel, part):
+    code = f"""{FORGE}data = b"[" + {part.encode()!r} * 1_000_000 + b"1]"
+left = memoryview(len(data).to_bytes(4, "big") + data)
+while left: left = left[os.write(k.replies, left):]"""
+    result = await kernel.run(code, timeout=20)
+    assert result.died
+    assert "too many parts" in result.report()
+
+
+async def test_a_long_text_of_brackets_is_no_million_parts(kernel):
+    result = await kernel.run("final_answer('[{,' * 50_000); '[{,' * 50_000", timeout=20)
+    assert result.ok
 
 
 async def test_fields_of_a_wrong_type_count_as_absent(kernel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,13 @@ async def workspace():
         await made.start()
     except EnvironmentFailure as failure:
         pytest.skip(f"no sandbox here: {failure}")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def kernel(workspace):
+    made = await Kernel.start(workspace)
     yield made
     await made.close()
 
@@ -46,3 +54,20 @@ async def test_start_cells_death_and_interrupt(workspace):
         assert (await kernel.run("shell('ps -e -o comm= 2>/dev/null || echo none')")).ok
     finally:
         await kernel.close()
+
+
+async def test_what_holds_the_pipes_of_a_dead_kernel_does_not_keep_ours_open(kernel):
+    code = """
+import os
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True: os.write(1, b"x" * 65536)
+    os._exit(0)
+os._exit(3)
+"""
+    await kernel.run(code, timeout=20)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        assert (await kernel.run(code, timeout=20)).died
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,6 +110,38 @@ def test_harvest_is_bounded(folder: int, tmp_path: Path) -> None:
     few = harvest(folder, Caps(count=5))
     assert len(few.files) == 5
     assert "more than 5 names" in few.refused["."]
+
+
+def test_what_is_asked_for_is_found_in_a_crowd_of_any_size(folder: int, tmp_path: Path) -> None:
+    box = tmp_path / "box"
+    for number in range(50):
+        (box / f"f{number}").touch()
+    (box / "answer.json").write_text("right")
+    (box / "deck").mkdir()
+    (box / "deck" / "in").write_text("mine")
+    found = harvest(folder, Caps(count=5, listed=20, first=("answer.json", "deck/in", "missing", "f4*")))
+    assert found.files["answer.json"] == b"right"
+    assert found.files["deck/in"] == b"mine"
+    assert len(found.files) <= 7
+    assert "names" in found.refused["."]
+    shown = harvest(folder, Caps(count=5, first=("f4*",)))
+    assert all(name.startswith("f4") for name in shown.files)
+    (box / "link").symlink_to("answer.json")
+    assert "link" not in harvest(folder, Caps(first=("link",))).files
+
+
+def test_harvest_needs_few_descriptors_whatever_is_there(folder: int, tmp_path: Path) -> None:
+    for number in range(200):
+        (tmp_path / "box" / f"d{number}").mkdir()
+        (tmp_path / "box" / f"d{number}" / "x").write_text("x")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        most = max(int(path.name) for path in Path("/proc/self/fd").iterdir()) + 10
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
+        found = harvest(folder, Caps())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (len(found.files), found.refused) == (200, {})
 
 
 def test_harvest_of_deep_and_closed_folders(folder: int, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ ALLOW, KILL = 0x7FFF0000, 0x80000000
 MACHINES = ("x86_64", "aarch64")
 
 
-def answer(machine: str, number: int, *arguments: int, arch: int | None = None) -> int:
+def answer(machine: str, number: int, *arguments: int, arch: int | None = None, counted: bool = True) -> int:
     """Run the program as the kernel does."""
-    program = list(struct.iter_unpack("<HBBI", _seccomp.seccomp_filter(machine)))
+    program = list(struct.iter_unpack("<HBBI", _seccomp.seccomp_filter(machine, counted=counted)))
     arch = _seccomp._ARCHITECTURES[machine] if arch is None else arch
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, arch, 0, *words)
@@ -41,12 +41,26 @@ def refused(number: int) -> int:
 def test_every_named_call_is_refused_and_others_are_not(machine: str) -> None:
     numbers = _seccomp._NUMBERS[machine]
     for name, number in numbers.items():
-        if name not in _seccomp._BY_ARGUMENT:
+        if name not in _seccomp._BY_ARGUMENT | _seccomp._UNCOUNTED:
             assert answer(machine, number) == refused(errno.EPERM), name
     named = set(numbers.values())
     others = [number for number in range(460) if number not in named]
     assert all(answer(machine, number) == ALLOW for number in others)
     assert len(others) > 350
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_memory_of_nobody_is_refused_where_nobody_counts_it(machine: str) -> None:
+    numbers = _seccomp._NUMBERS[machine]
+    for name in _seccomp._UNCOUNTED:
+        assert answer(machine, numbers[name], 0, 4096, 3, 0x21) == ALLOW
+    assert answer(machine, numbers["memfd_create"], counted=False) == refused(errno.ENOSYS)  # libraries then do without
+    assert answer(machine, numbers["vmsplice"], counted=False) == refused(errno.EPERM)
+    for flags in (0x21, 0x23, 0x8021):  # MAP_SHARED or MAP_SHARED_VALIDATE, MAP_ANONYMOUS
+        assert answer(machine, numbers["mmap"], 0, 4096, 3, flags, counted=False) == refused(errno.EPERM)
+    for flags in (0x22, 0x01, 0x02, 0x4022):  # private, or of a file
+        assert answer(machine, numbers["mmap"], 0, 4096, 3, flags, counted=False) == ALLOW
+    assert answer(machine, numbers["socket"], 40, 1, 0, counted=False) == refused(errno.EAFNOSUPPORT)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -69,6 +69,7 @@ def base_environment(software: Software) -> dict[str, str]:
         "OMPI_MCA_plm_rsh_agent": "",
         "HYDRA_IFACE": "lo",
         "UCX_TLS": "posix,self",  # MPICH would take shared memory of System V, which is not to be had in a sandbox
+        "MPIR_CVAR_CH4_CMA_ENABLE": "0",  # it would read other processes' memory
         "UCX_LOG_LEVEL": "fatal",
         "HWLOC_HIDE_ERRORS": "2",
         # The Python module of LAMMPS looks for its MPI there and nowhere else.
@@ -158,6 +159,8 @@ def build_arguments(
     environment: Mapping[str, str],
     status: int,
     calls: bytes,
+    *,
+    counted: bool = True,
 ) -> list[str]:
     """Arguments of bubblewrap, without the command.
 
@@ -179,6 +182,8 @@ def build_arguments(
         Descriptor to which bubblewrap writes its state.
     calls : bytes
         The seccomp filter.
+    counted : bool
+        Whether the kernel counts all memory of the sandbox; otherwise a device is left out that gives some to nobody.
     """
     if len(inputs) + len(manuals) > MOST_FILES:
         raise EnvironmentFailure(f"a task has {len(inputs) + len(manuals)} files; a sandbox takes {MOST_FILES}")
@@ -222,6 +227,8 @@ def build_arguments(
         args += ["--perms", "0444", "--file", str(sources.text(text.encode())), place]
 
     args += ["--proc", "/proc", "--dev", "/dev"]
+    if not counted:  # it reads the same, but cannot be mapped
+        args += ["--dev-bind", "/dev/full", "/dev/zero"]
     for name in _MASKED:
         if Path("/proc", name).exists():
             args += ["--ro-bind", "/dev/null", f"/proc/{name}"]

@@ -14,12 +14,14 @@ import contextlib
 import functools
 import json
 import os
+import resource
 import secrets
 import select
 import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from matassay.core import EnvironmentFailure
@@ -89,6 +91,8 @@ class Bubblewrap(Served):
             raise EnvironmentFailure("a sandbox is started once")
         self._cage = build_cage(self._limits)
         self._uid = free_user() if os.geteuid() == 0 else None
+        if self._uid is None:
+            self._limits = replace(self._limits, open_files=_spared(self._limits.open_files))
         self._channel = Channel()
         self._dead = asyncio.Event()
         try:
@@ -163,7 +167,8 @@ class Bubblewrap(Served):
             places,
             self._environment,
             status,
-            seccomp_filter(),
+            seccomp_filter(counted=not self._cage.watched),
+            counted=not self._cage.watched,
         )
         listing = sources.text(b"".join(os.fsencode(arg) + b"\0" for arg in args))
         orders = [("parent", str(os.getpid())), *(("cgroup", str(path)) for path in self._cage.procs)]
@@ -264,11 +269,26 @@ class Bubblewrap(Served):
             await self._bwrap.wait()
 
 
+def _spared(files: int) -> int:
+    """Descriptors of a sandbox of our own user, so that we have more.
+
+    Those that lie in sockets are counted per user: who has as many there as it may open can send no more, and without
+    that no sandbox gets anything to do.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4 * files if hard == resource.RLIM_INFINITY else min(4 * files, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return files if soft == resource.RLIM_INFINITY else min(files, soft // 2)
+
+
 def _child(status: int) -> int:
     """Number of the first process, from what bubblewrap wrote before it let it go."""
-    said = b""
+    said, ready = b"", select.poll()
+    ready.register(status, select.POLLIN)
     while b"\n" not in said:
-        chunk = os.read(status, 4096) if select.select([status], [], [], DEADLINE)[0] else b""
+        chunk = os.read(status, 4096) if ready.poll(DEADLINE * 1000) else b""
         if not chunk:
             raise EnvironmentFailure(f"bubblewrap did not say which process it started: {said!r}")
         said += chunk

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from matassay.core import EnvironmentFailure
 
 from ._types import WorkspaceEnded
 
@@ -82,6 +85,8 @@ class Channel:
         ------
         WorkspaceEnded
             If the sandbox is gone.
+        EnvironmentFailure
+            If we cannot reach it, for want of descriptors for example.
         """
         if self._ours.fileno() < 0:
             raise gone()
@@ -97,7 +102,9 @@ class Channel:
             socket.send_fds(self._ours, [_PACKET.pack(_START, running.number, 0)], [paper, *fds])
         except OSError as error:
             self._running.pop(running.number, None)
-            raise gone() from error
+            if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN):
+                raise gone() from error
+            raise EnvironmentFailure(f"the sandbox cannot be asked for anything: {error.strerror}") from error
         finally:
             os.close(paper)
         return running
@@ -151,6 +158,7 @@ class Channel:
         elif kind == _FAILED and not running.started.done():
             del self._running[number]
             running.started.set_exception(OSError(value, os.strerror(value)))
+            running.ended.set_result(127)
         elif kind == _EXITED and not running.ended.done():
             del self._running[number]
             running.ended.set_result(value - (1 << 32) if value >> 31 else value)

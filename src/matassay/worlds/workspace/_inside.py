@@ -43,8 +43,11 @@ class Server:
     def __init__(self, host: socket.socket, cpu_seconds: int) -> None:
         self.host = host
         self.cpu_seconds = cpu_seconds
+        self.poll = select.poll()
         self.running: dict[int, int] = {}
         """Number of the process to the id of the request."""
+        self.starting: dict[int, int] = {}
+        """Where a process that is not yet its program tells that it cannot be, to its number."""
 
     def serve(self) -> None:
         """Until the host closes its end."""
@@ -53,17 +56,19 @@ class Server:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        poll = select.poll()
-        poll.register(self.host.fileno(), select.POLLIN)
-        poll.register(awake, select.POLLIN)
+        self.poll.register(self.host.fileno(), select.POLLIN)
+        self.poll.register(awake, select.POLLIN)
         self.answer(READY, 0, os.getpid())
         while True:
-            for fd, _ in poll.poll():
+            for fd, _ in self.poll.poll():
                 if fd == awake:
                     os.read(awake, 4096)
                     self.reap()
-                elif not self.request():
-                    return
+                elif fd == self.host.fileno():
+                    if not self.request():
+                        return
+                elif fd in self.starting:  # it may have been settled on the way
+                    self.settle(fd)
 
     def answer(self, kind: int, number: int, value: int) -> None:
         """Tell the host."""
@@ -89,7 +94,10 @@ class Server:
         return True
 
     def start(self, number: int, fds: list[int]) -> None:
-        """Start a program and say whether it could be."""
+        """Start a program; `settle` says whether it could be.
+
+        Nothing is waited for: a program of the same user can stop the new process before it has become its own.
+        """
         with open(fds[0], "rb") as stream:  # noqa: PTH123 - as below
             parts = stream.read().split(b"\0")
         count = int(parts[0])
@@ -98,22 +106,25 @@ class Server:
         try:
             pid = os.fork()
         except OSError as error:
+            os.close(told)
             self.answer(FAILED, number, error.errno or 0)
         else:
             if pid == 0:
                 self.become(fds[1:], tell, cwd, argv, environ)
-            os.close(tell)
-            tell = -1
-            failure = os.read(told, 4)  # closed by a successful exec
-            if failure:
-                os.waitpid(pid, 0)
-                self.answer(FAILED, number, int.from_bytes(failure, "big"))
-            else:
-                self.running[pid] = number
-                self.answer(STARTED, number, pid)
-        for fd in (*fds[1:], told, tell):
-            if fd >= 0:
-                os.close(fd)
+            self.running[pid], self.starting[told] = number, pid
+            self.poll.register(told, select.POLLIN)
+        for fd in (*fds[1:], tell):
+            os.close(fd)
+
+    def settle(self, told: int) -> None:
+        """Say whether a process became its program: then its end of the pipe was closed without a word."""
+        failure, pid = os.read(told, 4), self.starting.pop(told)
+        self.poll.unregister(told)
+        os.close(told)
+        if failure:
+            self.answer(FAILED, self.running.pop(pid), int.from_bytes(failure, "big"))
+        else:
+            self.answer(STARTED, self.running[pid], pid)
 
     def become(self, fds: list[int], tell: int, cwd: bytes, argv: list[bytes], environ: list[bytes]) -> None:
         """In the child: become the program."""
@@ -146,6 +157,8 @@ class Server:
                 return
             if pid == 0:
                 return
+            for told in [told for told, own in self.starting.items() if own == pid]:
+                self.settle(told)
             if (number := self.running.pop(pid, None)) is not None:
                 self.answer(EXITED, number, os.waitstatus_to_exitcode(status))
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 from matassay.core import Probe, plain_text
 
 from ._box import open_workspace
-from ._types import INPUTS, Limits, Workspace
+from ._reader import Caps
+from ._types import INPUTS, Completed, Limits, Workspace, WorkspaceEnded
 
 #: Makes an empty sandbox with these files in its ``inputs``.
 Another = Callable[[Mapping[str, bytes | Path]], Workspace]
@@ -53,13 +54,21 @@ async def _run(probe: Probe, backend: str, another: Another | None) -> dict[str,
     below = INPUTS + "/"  # read-only in the sandbox, so that it is given from the beginning
     inputs: dict[str, bytes | Path] = {n.removeprefix(below): d for n, d in probe.files.items() if n.startswith(below)}
     limits = Limits(memory=probe.memory)
-    workspace = another(inputs) if another else open_workspace(inputs=inputs, limits=limits, backend=backend)
+    workspace = (
+        another(inputs)
+        if another
+        else open_workspace(inputs=inputs, limits=limits, backend=backend, caps=Caps(first=probe.outputs))
+    )
     try:
         await workspace.start()
         for name, data in probe.files.items():
             if not name.startswith(below):
                 await workspace.write(name, data)
-        done = await workspace.run(probe.argv, timeout=probe.seconds)
+        try:
+            done = await workspace.run(probe.argv, timeout=probe.seconds)
+        except WorkspaceEnded as end:
+            # What the agent wrote has brought the sandbox down: an answer too, and none of the machine's faults.
+            done = Completed(None, b"", str(end).encode())
         left = await workspace.conclude()
     finally:
         await workspace.close()

@@ -12,10 +12,12 @@ import contextlib
 import ctypes
 import errno
 import functools
+import itertools
 import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from ._types import INPUTS, MANUALS, MIB, Outputs
@@ -42,6 +44,10 @@ class Caps:
     """Names looked at, folders included."""
     depth: int = 16
     """Folders within folders."""
+    listed: int = 20_000
+    """Names of one folder out of which those are taken."""
+    first: tuple[str, ...] = ()
+    """Names, or patterns of them, that are looked for before all others."""
 
 
 @functools.cache
@@ -261,73 +267,84 @@ def harvest(folder: int, caps: Caps, skip: tuple[str, ...] = (INPUTS, MANUALS)) 
     files: dict[str, bytes] = {}
     refused: dict[str, str] = {}
     seen, total = 0, 0
-    pending: list[tuple[str, int]] = [("", os.dup(folder))]
-    try:
-        while pending:
-            prefix, here = pending.pop()
-            try:
-                for name, status in _entries(here, refused, prefix):
-                    text = plain_name(name)
-                    shown = prefix + (text if text is not None else ascii(name)[2:-1])
-                    if not prefix and text in skip:
-                        continue
-                    seen += 1
-                    if seen > caps.count:
-                        refused[prefix or "."] = f"more than {caps.count} names in all: the rest was not looked at"
-                        return Outputs(files, refused)
-                    if text is None:
-                        refused[shown] = "its name is no plain text"
-                    elif stat.S_ISDIR(status.st_mode):
-                        if prefix.count("/") + 1 >= caps.depth:
-                            refused[shown] = f"lies more than {caps.depth} folders deep"
-                        elif (below := _open_folder(here, name, refused, shown)) is not None:
-                            pending.append((shown + "/", below))
+    for wanted in caps.first:  # what is asked for must not get lost in a heap of by-products
+        with contextlib.suppress(OSError, ValueError):
+            files[wanted] = read_beneath(folder, wanted, min(caps.file, caps.total - total))
+            total += len(files[wanted])
+    pending = [b""]  # by name, not by descriptor: there may be more folders than we may have descriptors
+    while pending:
+        path = pending.pop()
+        prefix = os.fsdecode(path + b"/") if path else ""
+        here = _open_folder(folder, path, refused) if path else os.dup(folder)
+        if here is None:
+            continue
+        try:
+            for name, status in _entries(here, caps, refused, prefix):
+                text = plain_name(name)
+                shown = prefix + (text if text is not None else ascii(name)[2:-1])
+                if shown in files or (not prefix and text in skip):
+                    continue
+                seen += 1
+                if seen > caps.count:
+                    refused[prefix or "."] = f"more than {caps.count} names in all: the rest was not looked at"
+                    return Outputs(files, refused)
+                if text is None:
+                    refused[shown] = "its name is no plain text"
+                elif stat.S_ISDIR(status.st_mode):
+                    if prefix.count("/") + 1 >= caps.depth:
+                        refused[shown] = f"lies more than {caps.depth} folders deep"
                     else:
-                        try:
-                            if not stat.S_ISREG(status.st_mode):
-                                raise ValueError(kind(status.st_mode))
-                            if status.st_size > min(caps.file, caps.total - total):
-                                raise ValueError(f"is too large ({status.st_size} bytes)")
-                            data = _read_entry(here, name, min(caps.file, caps.total - total))
-                            files[shown] = data
-                            total += len(data)
-                        except (OSError, ValueError) as error:
-                            refused[shown] = getattr(error, "strerror", None) or str(error)
-            finally:
-                os.close(here)
-    finally:
-        for _, fd in pending:
-            os.close(fd)
+                        pending.append(os.fsencode(shown))
+                else:
+                    try:
+                        if not stat.S_ISREG(status.st_mode):
+                            raise ValueError(kind(status.st_mode))
+                        if status.st_size > min(caps.file, caps.total - total):
+                            raise ValueError(f"is too large ({status.st_size} bytes)")
+                        data = _read_entry(here, name, min(caps.file, caps.total - total))
+                        files[shown] = data
+                        total += len(data)
+                    except (OSError, ValueError) as error:
+                        refused[shown] = getattr(error, "strerror", None) or str(error)
+        finally:
+            os.close(here)
     return Outputs(files, refused)
 
 
-def _entries(folder: int, refused: dict[str, str], prefix: str) -> Iterator[tuple[bytes, os.stat_result]]:
+def _entries(folder: int, caps: Caps, refused: dict[str, str], prefix: str) -> Iterator[tuple[bytes, os.stat_result]]:
+    found = []
     try:
-        names = sorted(os.fsencode(name) for name in os.listdir(folder))
+        with os.scandir(folder) as entries:  # one by one: there may be millions
+            for entry in itertools.islice(entries, caps.listed):
+                name = os.fsencode(entry.name)
+                try:
+                    found.append((name, entry.stat(follow_symlinks=False)))
+                except OSError as error:
+                    refused[prefix + ascii(name)[2:-1]] = str(error.strerror)
+            if next(entries, None) is not None:
+                refused[prefix or "."] = f"more than {caps.listed} names in a folder: the rest was not looked at"
     except OSError as error:
         refused[prefix or "."] = str(error.strerror)
-        return
-    found = []
-    for name in names:
-        try:
-            found.append((name, os.stat(name, dir_fd=folder, follow_symlinks=False)))
-        except OSError as error:
-            refused[prefix + ascii(name)[2:-1]] = str(error.strerror)
-    # Small ones first: a large by-product must not use up what an answer needs.
-    yield from sorted(found, key=lambda entry: entry[1].st_size)
+
+    def order(entry: tuple[bytes, os.stat_result]) -> tuple[bool, int, bytes]:
+        # Small ones first: a large by-product must not use up what an answer needs.
+        shown = prefix + os.fsdecode(entry[0])
+        return not any(fnmatchcase(shown, pattern) for pattern in caps.first), entry[1].st_size, entry[0]
+
+    yield from sorted(found, key=order)
 
 
-def _open_folder(folder: int, name: bytes, refused: dict[str, str], shown: str) -> int | None:
-    for attempt in (1, 2):
+def _open_folder(top: int, path: bytes, refused: dict[str, str]) -> int | None:
+    try:
         try:
-            return open_beneath(folder, name, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            if attempt == 2 or error.errno != errno.EACCES:
-                refused[shown] = str(error.strerror)
-                return None
+            return open_beneath(top, path, os.O_RDONLY | os.O_DIRECTORY)
+        except PermissionError:
             # An ordinary user may not enter its own folder of mode 000; it is dead and ours, so we may change that.
-            os.chmod(name, 0o700, dir_fd=folder)
-    return None
+            os.chmod(path, 0o700, dir_fd=top)
+            return open_beneath(top, path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        refused[os.fsdecode(path)] = str(error.strerror)
+        return None
 
 
 def _read_entry(folder: int, name: bytes, limit: int) -> bytes:

@@ -3,7 +3,7 @@
 Everything not named here is allowed: numerical programs, compilers, MPI and agents' own tools run unchanged. What is
 named is either a way to other privileges (mounts, namespaces, tracing, handles, modules), a part of the kernel with a
 long record of faults that calculations do not use (io_uring, BPF, userfaultfd, keys), or memory that no limit sees
-(System V segments). A refused call returns an error and ends nothing.
+(what System V shares between processes). A refused call returns an error and ends nothing.
 
 Numbers of x86_64 were exercised by the attacks in `matassay.verify`; those of aarch64 are from the kernel's
 ``asm-generic/unistd.h`` and have not been run.
@@ -35,6 +35,8 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "swapon": 167, "swapoff": 168, "reboot": 169, "acct": 163, "quotactl": 179, "quotactl_fd": 443,
         "syslog": 103, "settimeofday": 164, "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305,
         "sethostname": 170, "setdomainname": 171, "vhangup": 153, "lookup_dcookie": 212, "shmget": 29,
+        "semget": 64, "msgget": 68, "open_tree_attr": 467, "memfd_secret": 447,
+        "memfd_create": 319, "vmsplice": 278, "mmap": 9,
         "iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139,
         "clone": 56, "clone3": 435, "socket": 41, "socketpair": 53, "ioctl": 16, "prlimit64": 302,
     },
@@ -49,12 +51,20 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "swapon": 224, "swapoff": 225, "reboot": 142, "acct": 89, "quotactl": 60, "quotactl_fd": 443,
         "syslog": 116, "settimeofday": 170, "clock_settime": 112, "adjtimex": 171, "clock_adjtime": 266,
         "sethostname": 161, "setdomainname": 162, "vhangup": 58, "lookup_dcookie": 18, "shmget": 194,
+        "semget": 190, "msgget": 186, "open_tree_attr": 467, "memfd_secret": 447,
+        "memfd_create": 279, "vmsplice": 75, "mmap": 222,
         "clone": 220, "clone3": 435, "socket": 198, "socketpair": 199, "ioctl": 29, "prlimit64": 261,
     },
 }  # fmt: skip
 
 #: Calls of which only some arguments are refused.
-_BY_ARGUMENT = {"clone", "clone3", "socket", "socketpair", "ioctl", "prlimit64"}
+_BY_ARGUMENT = {"clone", "clone3", "socket", "socketpair", "ioctl", "prlimit64", "mmap"}
+
+#: Memory that belongs to no process, refused where no control group counts it: it would be nobody's.
+_UNCOUNTED = {"memfd_create", "vmsplice", "mmap"}
+
+#: ``MAP_SHARED`` (also a part of ``MAP_SHARED_VALIDATE``), ``MAP_ANONYMOUS``.
+_SHARED, _ANONYMOUS = 0x01, 0x20
 
 #: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK.
 _FAMILIES = (1, 2, 10, 16)
@@ -117,13 +127,16 @@ class _Program:
         return b"".join(struct.pack("<HBBI", *instruction) for instruction in self.code)
 
 
-def seccomp_filter(machine: str | None = None) -> bytes:
+def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes:
     """The filter as an array of ``struct sock_filter``.
 
     Parameters
     ----------
     machine : str, optional
         As `platform.machine` has it; this machine by default.
+    counted : bool
+        Whether the kernel counts all memory of the sandbox. Otherwise none can be had that lies in no process and in
+        no folder: memory files, and memory shared without a file. Libraries then take a file in ``/dev/shm``.
 
     Raises
     ------
@@ -148,9 +161,17 @@ def seccomp_filter(machine: str | None = None) -> bytes:
     program.jump(_EQUAL, numbers["clone3"], 0, 1)
     program.result(_error(errno.ENOSYS))
     for name, number in numbers.items():
-        if name not in _BY_ARGUMENT:
+        if name not in _BY_ARGUMENT and not (counted and name in _UNCOUNTED):
             program.jump(_EQUAL, number, 0, 1)
-            program.result(_error(errno.EPERM))
+            program.result(_error(errno.ENOSYS if name == "memfd_create" else errno.EPERM))
+
+    if not counted:
+        shared = _Program()
+        shared.argument(3)
+        shared.jump(_ANY_BIT, _SHARED, 0, 2)
+        shared.jump(_ANY_BIT, _ANONYMOUS, 0, 1)
+        shared.result(_error(errno.EPERM))
+        program.only_for(numbers["mmap"], shared)
 
     clone = _Program()
     clone.argument(0)

@@ -59,7 +59,7 @@ class SandboxProcess:
         """Kill it and all that it started."""
         self._channel.kill_tree(self._running)
 
-    def close(self) -> None:
+    def release(self) -> None:
         """Close its pipes."""
         self.control_in.close()
         for close in self._closers:
@@ -145,16 +145,17 @@ class Served(abc.ABC):
                 for fd in (stdin[0], stdout[1], stderr[1]):
                     os.close(fd)
             try:
-                await running.started
-            except OSError as error:
-                text = f"{argv[0]}: {error.strerror}\n".encode()
-                return Completed(127 if isinstance(error, FileNotFoundError) else 126, b"", text)
-            try:
-                code = await asyncio.wait_for(asyncio.shield(running.ended), timeout)
+                async with asyncio.timeout(timeout):
+                    # The start too: what runs inside already can hold it up.
+                    await asyncio.shield(running.started)
+                    code = await asyncio.shield(running.ended)
             except TimeoutError:
                 late = True
                 channel.kill_tree(running)
                 await running.ended
+            except OSError as error:
+                text = f"{argv[0]}: {error.strerror}\n".encode()
+                return Completed(127 if isinstance(error, FileNotFoundError) else 126, b"", text)
             for collector in kept:
                 collector.finish()
         except EnvironmentFailure:
@@ -194,15 +195,20 @@ class Served(abc.ABC):
                 for fd in theirs:
                     os.close(fd)
             process = SandboxProcess(channel, running)
-            process.pid = await running.started
-        except OSError as error:
+            try:
+                process.pid = await asyncio.wait_for(asyncio.shield(running.started), DEADLINE)
+            except BaseException:
+                channel.kill_tree(running)
+                raise
+        except BaseException as error:
             for fd in ours:
                 os.close(fd)
-            raise EnvironmentFailure(f"{argv[0]} cannot be started in the sandbox: {error.strerror}") from error
-        except EnvironmentFailure:
-            for fd in ours:
-                os.close(fd)
-            raise self._ended() from None
+            if isinstance(error, EnvironmentFailure):
+                raise self._ended() from None
+            if isinstance(error, OSError):
+                why = error.strerror or f"not within {DEADLINE:g} s"
+                raise EnvironmentFailure(f"{argv[0]} cannot be started in the sandbox: {why}") from error
+            raise
         await process.connect(*ours)
         self._processes.append(process)
         return process
@@ -254,12 +260,12 @@ class Served(abc.ABC):
 
     async def _close_programs(self) -> None:
         for process in self._processes:
-            process.close()
+            process.release()
         if self._channel is not None:
             self._channel.close()
-        if self._home >= 0:
-            os.close(self._home)
-        self._home = -1
+        home, self._home = self._home, -1
+        if home >= 0:
+            await asyncio.to_thread(os.close, home)  # millions of files go with it
 
     async def _harvest(self) -> Outputs:
         """When everything is dead: what it left."""

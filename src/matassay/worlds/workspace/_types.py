@@ -113,6 +113,9 @@ class Process(Protocol):
     def kill(self) -> None:
         """Kill it and all that it started."""
 
+    def release(self) -> None:
+        """Let go of its pipes, whoever inside still holds the other ends; may be called twice."""
+
 
 class Workspace(Protocol):
     """One sandbox of one sample. Used by one event loop; `start` comes first, `close` last and in any case."""

@@ -23,6 +23,7 @@ from matassay.core import (
 
 from ._box import open_workspace
 from ._probes import Another, run_probes
+from ._reader import Caps
 from ._types import Limits, Workspace, WorkspaceEnded
 from .kernel import CellResult, Kernel
 
@@ -31,6 +32,9 @@ SHOWN: Final = 20_000
 
 #: Longest code of one cell, characters.
 MAX_CODE: Final = 400_000
+
+#: Plots that an agent gets to see, bytes of all together.
+MAX_PICTURES: Final = 64 * 1024 * 1024
 
 #: Files that are taken from a workspace at most, and their bytes together.
 MAX_FILES: Final = 64
@@ -44,10 +48,6 @@ SANDBOX_VARIABLE: Final = "MATASSAY_SANDBOX"
 def chosen_backend() -> str:
     """The kind of sandbox that was chosen for this process; ``auto`` where none was."""
     return os.environ.get(SANDBOX_VARIABLE) or "auto"
-
-
-#: Kinds that an engine makes, from a daemon or a cluster, and `WorkspaceWorld.attach` takes; not of `open_workspace`.
-CONTAINERS: Final = ("docker", "k8s")
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class WorkspaceWorld:
         self._shown = Observation()
         self._cells = 0
         self._spent = 0.0
+        self._pictured = 0
         self._final: str | None = None
         self._left: Evidence | None = None
 
@@ -115,6 +116,11 @@ class WorkspaceWorld:
             Makes the sandboxes of the probes; by default they are of the kind that was chosen.
         """
         self._workspace, self._own, self._another = workspace, False, another
+
+    @property
+    def caps(self) -> Caps:
+        """How much of what is left is read: first what is evidence."""
+        return Caps(first=self._outputs)
 
     @property
     def workspace(self) -> Workspace:
@@ -133,7 +139,7 @@ class WorkspaceWorld:
         """
         if self._workspace is None:
             self._workspace = open_workspace(
-                inputs=self.inputs, manuals=self.manuals, limits=self.limits, backend=self.backend
+                inputs=self.inputs, manuals=self.manuals, limits=self.limits, backend=self.backend, caps=self.caps
             )
             await self._workspace.start()
 
@@ -185,7 +191,9 @@ class WorkspaceWorld:
         self._spent += result.seconds if math.isfinite(result.seconds) else 0.0
         if result.final is not None:
             self._final = result.final
-        self._shown = _observation(result)
+        pictures = tuple(d.data for d in result.displays if d.media_type == "image/png")
+        self._pictured += sum(map(len, pictures))
+        self._shown = _observation(result, pictures if self._pictured <= MAX_PICTURES else ())
 
     async def observe(self, *, accessible: bool = False) -> Observation:
         """What the last cell printed."""
@@ -261,10 +269,11 @@ class WorkspaceWorld:
             await self._workspace.close()
 
 
-def _observation(result: CellResult) -> Observation:
+def _observation(result: CellResult, pictures: tuple[bytes, ...]) -> Observation:
+    lost = "" if len(pictures) == len(result.displays) else "\n[plots are not shown any more: there were too many]"
     return Observation(
-        text=plain_text(result.report(SHOWN)),
-        images=tuple(d.data for d in result.displays if d.media_type == "image/png"),
+        text=plain_text(result.report(SHOWN)) + lost,
+        images=pictures,
         final=result.final,
         extra={"failed": not result.ok, "seconds": result.seconds, "died": result.died},
     )

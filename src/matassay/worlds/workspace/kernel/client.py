@@ -22,7 +22,12 @@ from ._picture import safe_png
 from ._words import Kept, Words, readable, shortened
 
 #: Longest reply that is read, bytes; a longer one ends the kernel.
-MAX_REPLY: Final = 32 * 1024 * 1024
+MAX_REPLY: Final = 16 * 1024 * 1024
+#: Most brackets and commas of a reply. Texts have so few; more are a million little things, which take a hundred times
+#: their length when they are read.
+MAX_MARKS: Final = 400_000
+#: Sum of the pictures of a cell that are passed on, bytes.
+MAX_PICTURES: Final = 8_000_000
 #: Longest cell, bytes.
 MAX_CODE: Final = 4 * 1024 * 1024
 #: Longest text of a value, of a traceback, of closing words, characters.
@@ -243,7 +248,7 @@ class Kernel:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._process is not None:
-            self._process.control_in.close()
+            self._process.release()
         self._process = self._exit = self._pump = self._reading = None
 
     def _end(self) -> None:
@@ -405,7 +410,10 @@ async def _message(stream: asyncio.StreamReader) -> dict[str, Any]:
         length = int.from_bytes(await stream.readexactly(4), "big")
         if length > MAX_REPLY:
             raise _Broken(f"its reply announced {length} bytes, more than {MAX_REPLY}: it was ended")
-        message = json.loads(await stream.readexactly(length))
+        data = await stream.readexactly(length)
+        if sum(data.count(mark) for mark in (b"[", b"{", b",")) > MAX_MARKS:
+            raise _Broken("its reply had too many parts: it was ended")
+        message = json.loads(data)
     except (asyncio.IncompleteReadError, OSError) as error:
         raise _Broken("") from error
     except (ValueError, RecursionError) as error:
@@ -424,14 +432,16 @@ def _text(value: object, limit: int) -> str:
 
 
 def _pictures(sent: Sequence[str]) -> tuple[Display, ...]:
-    found = []
+    found: list[Display] = []
+    room = MAX_PICTURES
     for text in sent:
         try:
             picture = safe_png(base64.b64decode(text, validate=True))
         except (binascii.Error, ValueError):
             picture = None
-        if picture is not None:
+        if picture is not None and len(picture) <= room:
             found.append(Display("image/png", picture))
+            room -= len(picture)
     return tuple(found)
 
 
