@@ -33,6 +33,10 @@ MISSES = (
             "    cell.positions = here\n    write_vasp("
         ),
     }),
+    Miss("frozen_density", "the density of the unit cell is read and kept", {"ISPIN  = 1\n": "ISPIN  = 1\nICHARG = 11\n"}),
+    Miss("too_few_steps", "the loop is cut off at its usual number of steps of old days", {"ISPIN  = 1\n": "ISPIN  = 1\nNELM   = 10\n"}),
+    Miss("dispersion", "a correction for van der Waals forces out of habit", {"ISPIN  = 1\n": "ISPIN  = 1\nIVDW   = 12\n"}),
+    Miss("other_functional", "PBEsol, which the given cells were not relaxed with", {"ISPIN  = 1\n": "ISPIN  = 1\nGGA    = PS\n"}),
     Miss("plain_germanium", "the Ge data set without its d electrons, not the one of the unit cell", {
         "settings[\"potcar\"][element][\"name\"]": "element",
     }),
@@ -55,7 +59,7 @@ NSW    = 0
 ISPIN  = 1
 """: """PREC = A; ENCUT = {cutoff}.0  ! eV
 EDIFF = 1d-8
-ADDGRID = T
+ADDGRID = T ; GGA = PE
 SIGMA = 0.02; ISMEAR = 0
 """,
         },
