@@ -368,12 +368,14 @@ async def test_at_the_end_all_is_killed_and_what_is_asked_for_is_read() -> None:
 
 async def test_more_names_than_are_looked_at() -> None:
     async with container() as environment:
-        made = EngineWorkspace(environment, "docker", caps=Caps(count=8))
+        made = EngineWorkspace(environment, "docker", caps=Caps(count=8, first=("wanted.json", "results/*.csv")))
         await made.start()
-        await made.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo $i > f$i; done"])
+        await made.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo $i > f$i; done; mkdir results"])
+        await made.run(["sh", "-c", "echo > wanted.json; echo > results/w.csv; echo > results/a.txt"])
         outputs = await made.conclude()
-        assert set(outputs.files) == {f"f{i}" for i in range(1, 6)}, "three names are our own sandbox's"
-        assert outputs.refused["f6"] == "is more than 8 names"
+        # The folder is a name too, and three are our own sandbox's.
+        assert set(outputs.files) == {"wanted.json", "results/w.csv", "results/a.txt", "f1"}
+        assert outputs.refused["f2"] == "is more than 8 names"
         assert "f8" not in outputs.refused
         await made.close()
 
@@ -619,3 +621,15 @@ def test_the_engines_own_provider_for_docker_takes_our_files(
     calls = (state / "calls").read_text().split()
     assert calls.count("up") == calls.count("down") == 1
     assert calls.count("exec") > 10
+
+
+def test_a_container_that_cannot_be_used_is_the_environments_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(SANDBOX_VARIABLE, "docker")
+    monkeypatch.setattr("matassay.evals._task.container_spec", lambda name: SandboxEnvironmentSpec("matassay-double"))
+    source = _containers._relay_source()
+    monkeypatch.setattr(_containers, "_relay_source", lambda: source.replace("os.getuid()", "0"))
+    (result,) = evals.run([find_task(CELLS)], agent="reference", log_dir=tmp_path, retries=0)
+    assert (result.outcome, result.success) == (Outcome.ENVIRONMENT_ERROR, None)
+    assert "the sandbox 'docker' runs as root" in str(result.error)

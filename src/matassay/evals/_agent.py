@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -25,7 +26,7 @@ from inspect_ai.tool import Tool, ToolCall
 from inspect_ai.util import LimitExceededError, SandboxEnvironment, sandbox, store_as
 
 from matassay.agents import describe
-from matassay.core import SCREEN, Episode, Guidance, MatAssayError, Outcome, find_task
+from matassay.core import SCREEN, EnvironmentFailure, Episode, Guidance, MatAssayError, Outcome, find_task
 from matassay.worlds.workspace import CONTAINERS, WorkspaceWorld, chosen_backend
 
 from ._clean import clean_answers
@@ -107,7 +108,13 @@ async def _attach(world: WorkspaceWorld, requires: Sequence[str]) -> None:
     # Itself, without the engine's record of every call: ours are many, and of no interest.
     environment = sandbox().as_type(SandboxEnvironment)  # type: ignore[type-abstract]
     workspace = EngineWorkspace(
-        environment, kind, inputs=world.inputs, manuals=world.manuals, requires=requires, wanted=world.asked
+        environment,
+        kind,
+        inputs=world.inputs,
+        manuals=world.manuals,
+        requires=requires,
+        wanted=world.asked,
+        caps=world.caps,
     )
     world.attach(workspace, workspace.another)
     await workspace.start()
@@ -120,8 +127,9 @@ async def close_episode(state: TaskState) -> None:
         with anyio.CancelScope(shield=True):
             await live.episode.close()
             world = live.episode.world
-            if isinstance(world, WorkspaceWorld) and isinstance(world.workspace, EngineWorkspace):
-                await world.workspace.close()
+            with contextlib.suppress(EnvironmentFailure):  # it may never have got a sandbox
+                if isinstance(world, WorkspaceWorld) and isinstance(world.workspace, EngineWorkspace):
+                    await world.workspace.close()
 
 
 @solver

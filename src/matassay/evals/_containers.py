@@ -393,7 +393,7 @@ class EngineWorkspace:
 
     async def _harvest(self) -> Outputs:
         caps = self._caps
-        request = {"skip": [INPUTS, MANUALS], "count": caps.count, "depth": caps.depth}
+        request = {"skip": [INPUTS, MANUALS], "count": caps.count, "depth": caps.depth, "first": list(caps.first)}
         found = (await self._ask("look_through", request))["found"]
         files: dict[str, bytes] = {}
         refused: dict[str, str] = {}

@@ -466,11 +466,12 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _watch(request: dict[str, Any], tell: int) -> None:
-    # Whoever started us reads our standard output to its end.
+    # Whoever started us reads what we have from it to the end: nothing of that is kept.
     null = os.open("/dev/null", os.O_RDWR)
-    tell = _above(tell, 3)
     for fd in range(3):
         os.dup2(null, fd)
+    tell = os.dup2(tell, 3, inheritable=False)
+    os.closerange(4, 256)
     try:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(address(request["name"]))
@@ -560,11 +561,17 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
 
 def look_through(request: dict[str, Any]) -> dict[str, Any]:
     """What lies below the home: mode, number of names and size of everything, folders within folders up to a depth."""
+    from fnmatch import fnmatchcase
+
     found: list[list[Any]] = []
     device = os.stat(HOME).st_dev
 
+    def sought(path: str) -> bool:
+        return any(fnmatchcase(path, pattern) or pattern.startswith(path + "/") for pattern in request["first"])
+
     def walk(here: int, prefix: str, depth: int) -> None:
-        for name in sorted(os.listdir(here)):
+        names = os.listdir(here)
+        for name in sorted(names, key=lambda name: (not sought(prefix + name), name)):
             if prefix == "" and name in request["skip"]:
                 continue
             if len(found) >= request["count"]:
