@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 
 import anyio
 import pytest
@@ -29,6 +31,7 @@ from matassay.core import (
 )
 from matassay.evals import _cli_agents
 from matassay.evals._run import quiet
+from matassay.evals._sandbox import WorkspaceSandbox
 from matassay.evals._task import build_task, samples
 from matassay.worlds.workspace import WorkspaceWorld, open_workspace
 from matassay.worlds.workspace.software import Software
@@ -244,6 +247,19 @@ def test_a_providers_failure_is_not_the_agents(attempt, played):
     played(breaks)
     meta, value, *_ = attempt("codex", None, [])
     assert (meta["outcome"], value["success"]) == ("agent_error", 0.0)
+
+
+def test_a_program_that_brings_its_sandbox_down_is_graded(attempt, played):
+    async def falls(watched):
+        box = sandbox().as_type(WorkspaceSandbox).workspace
+        await box.write("answer.json", b'{"sum": 42}')
+        os.kill(box.pid, signal.SIGKILL)  # as it ends when all of its memory is taken
+        await sandbox().exec(["true"])
+
+    played(falls)
+    meta, value, *_ = attempt("codex", None, [])
+    assert (meta["outcome"], value["success"]) == ("agent_error", 1.0)
+    assert "the sandbox has ended" in meta["error"]
 
 
 def test_a_program_that_is_not_there(attempt):

@@ -205,9 +205,12 @@ def test_a_deck_that_never_ends_is_stopped() -> None:
 def test_machine_code_is_not_handed_on() -> None:
     deck = files(HEAD)
     deck.tree["evil.so"] = b"\x7fELF" + bytes(100)
+    deck.tree["packed.so.gz"] = gzip.compress(b"\x7fELF" + bytes(100))
+    deck.tree["system.data.gz"] = gzip.compress(b"text")
     probe = LAMMPS.probe(deck, {})
     assert probe is not None
-    assert "evil.so" not in probe.files
+    assert "system.data" in probe.files
+    assert not {"evil.so", "packed.so"} & set(probe.files)
 
 
 def test_missing_deck_is_a_matter_of_format() -> None:

@@ -108,8 +108,9 @@ class Lammps:
         }
         if deck.folder == ".":
             config["deck"] = deck.path("deck")
-        staged = {name: data for name, data in {**deck.tree, **support}.items() if not is_program(data)}
-        staged |= unpacked(staged)
+        staged = {**deck.tree, **support}
+        # What was packed too: code in the same process could write whatever it likes in the place of the result.
+        staged = {name: data for name, data in {**unpacked(staged), **staged}.items() if not is_program(data)}
         staged = _without_runs(staged, deck.path("deck"), names)
         staged["matassay_probe.py"] = _driver()
         staged["matassay_probe.json"] = json.dumps(config).encode()
