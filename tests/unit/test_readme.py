@@ -54,7 +54,7 @@ def test_command_exists(command: str) -> None:
                 assert re.search(rf"^{re.escape(target)}:", MAKEFILE, re.MULTILINE), target
         case "matassay":
             check_matassay(arguments)
-        case "git" | "cd" | "export" | "inspect" | "python" | "pip" | "ssh":
+        case "git" | "cd" | "npm" | "export" | "inspect" | "python" | "pip" | "ssh":
             pass
         case "setup":
             assert (ROOT / program).exists()
