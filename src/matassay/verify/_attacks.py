@@ -663,6 +663,22 @@ def _lower_limits(bait: dict[str, Any]) -> str | None:
     return "they can be set"
 
 
+@attack("processes", "keep the first process from its turns of the processor")
+def _demote_first(bait: dict[str, Any]) -> str | None:
+    for name, action in {
+        "nice": lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),
+        "nice of all": lambda: os.setpriority(os.PRIO_USER, 0, os.getpriority(os.PRIO_PROCESS, 0)),
+        "nice of a group": lambda: os.setpriority(os.PRIO_PGRP, 1, 19),
+        "idle": lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)),
+        "processors": lambda: os.sched_setaffinity(1, os.sched_getaffinity(1)),
+    }.items():
+        with contextlib.suppress(OSError):
+            action()
+            return name
+    os.sched_setaffinity(0, os.sched_getaffinity(0))  # one's own may be chosen
+    return None
+
+
 @attack("processes", "leave the control group, or see the tree of groups")
 def _groups(bait: dict[str, Any]) -> str | None:
     for path in ("/sys/fs/cgroup", "/sys"):

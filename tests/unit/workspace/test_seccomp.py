@@ -64,6 +64,18 @@ def test_memory_of_nobody_is_refused_where_nobody_counts_it(machine: str) -> Non
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+def test_the_first_process_keeps_its_turns_and_others_choose_their_own(machine: str) -> None:
+    numbers = _seccomp._NUMBERS[machine]
+    for name in _seccomp._TURNS:
+        assert answer(machine, numbers[name], 1) == refused(errno.EPERM), name
+        assert answer(machine, numbers[name], 0) == answer(machine, numbers[name], 17) == ALLOW, name
+    for name, kind in (("setpriority", 0), ("ioprio_set", 1)):
+        assert answer(machine, numbers[name], kind, 0) == answer(machine, numbers[name], kind, 17) == ALLOW, name
+        for arguments in ((kind, 1), (kind + 1, 0), (kind + 2, 0)):
+            assert answer(machine, numbers[name], *arguments) == refused(errno.EPERM), name
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_no_number_stands_twice(machine: str) -> None:
     numbers = list(_seccomp._NUMBERS[machine].values())
     assert len(set(numbers)) == len(numbers)

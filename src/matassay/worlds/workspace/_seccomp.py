@@ -36,7 +36,8 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "syslog": 103, "settimeofday": 164, "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305,
         "sethostname": 170, "setdomainname": 171, "vhangup": 153, "lookup_dcookie": 212, "shmget": 29,
         "semget": 64, "msgget": 68, "open_tree_attr": 467, "memfd_secret": 447,
-        "memfd_create": 319, "vmsplice": 278, "mmap": 9,
+        "memfd_create": 319, "vmsplice": 278, "mmap": 9, "setpriority": 141, "ioprio_set": 251,
+        "sched_setparam": 142, "sched_setscheduler": 144, "sched_setaffinity": 203, "sched_setattr": 314,
         "iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139,
         "clone": 56, "clone3": 435, "socket": 41, "socketpair": 53, "ioctl": 16, "prlimit64": 302,
     },
@@ -52,13 +53,19 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "syslog": 116, "settimeofday": 170, "clock_settime": 112, "adjtimex": 171, "clock_adjtime": 266,
         "sethostname": 161, "setdomainname": 162, "vhangup": 58, "lookup_dcookie": 18, "shmget": 194,
         "semget": 190, "msgget": 186, "open_tree_attr": 467, "memfd_secret": 447,
-        "memfd_create": 279, "vmsplice": 75, "mmap": 222,
+        "memfd_create": 279, "vmsplice": 75, "mmap": 222, "setpriority": 140, "ioprio_set": 30,
+        "sched_setparam": 118, "sched_setscheduler": 119, "sched_setaffinity": 122, "sched_setattr": 274,
         "clone": 220, "clone3": 435, "socket": 198, "socketpair": 199, "ioctl": 29, "prlimit64": 261,
     },
 }  # fmt: skip
 
+#: Turns of the processor, of which the first process must get its own.
+_TURNS = ("sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
+
 #: Calls of which only some arguments are refused.
-_BY_ARGUMENT = {"clone", "clone3", "socket", "socketpair", "ioctl", "prlimit64", "mmap"}
+_BY_ARGUMENT = {
+    "clone", "clone3", "socket", "socketpair", "ioctl", "prlimit64", "mmap", "setpriority", "ioprio_set", *_TURNS,
+}  # fmt: skip
 
 #: Memory that belongs to no process, refused where no control group counts it: it would be nobody's.
 _UNCOUNTED = {"memfd_create", "vmsplice", "mmap"}
@@ -116,6 +123,11 @@ class _Program:
         for index, value in enumerate(values):
             self.jump(_EQUAL, value, len(values) - index, 0)
         self.result(_error(number))
+
+    def not_the_first(self) -> None:
+        """Return an error if the loaded word is the number of the first process; else go on."""
+        self.jump(_EQUAL, 1, 0, 1)
+        self.result(_error(errno.EPERM))
 
     def only_for(self, number: int, block: _Program) -> None:
         """Run ``block`` for one system call; afterwards the number is loaded again."""
@@ -191,6 +203,20 @@ def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes
     limits.argument(0)
     limits.refuse_unless((0,), errno.EPERM)
     program.only_for(numbers["prlimit64"], limits)
+
+    for name in _TURNS:
+        turns = _Program()
+        turns.argument(0)
+        turns.not_the_first()
+        program.only_for(numbers[name], turns)
+    # By its number alone: a group or all of a user have the first process among them.
+    for name, kind in (("setpriority", 0), ("ioprio_set", 1)):
+        priority = _Program()
+        priority.argument(0)
+        priority.refuse_unless((kind,), errno.EPERM)
+        priority.argument(1)
+        priority.not_the_first()
+        program.only_for(numbers[name], priority)
 
     pair = _Program()
     pair.argument(0)

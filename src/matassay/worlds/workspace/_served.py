@@ -151,8 +151,7 @@ class Served(abc.ABC):
                     code = await asyncio.shield(running.ended)
             except TimeoutError:
                 late = True
-                channel.kill_tree(running)
-                await running.ended
+                await self._stop(channel, running)
             except OSError as error:
                 text = f"{argv[0]}: {error.strerror}\n".encode()
                 return Completed(127 if isinstance(error, FileNotFoundError) else 126, b"", text)
@@ -171,6 +170,16 @@ class Served(abc.ABC):
         truncated = any(collector.kept.truncated for collector in kept)
         shown = None if late or code is None else code if code >= 0 else 128 - code
         return Completed(shown, kept[0].kept.content, kept[1].kept.content, late, truncated)
+
+    async def _stop(self, channel: Channel, running: Running) -> None:
+        """Kill a program and wait for its end; a sandbox in which that does not come is given up."""
+        channel.kill_tree(running)
+        try:
+            await asyncio.wait_for(asyncio.shield(running.ended), DEADLINE)
+        except TimeoutError:
+            self._end = f"a program in it could not be stopped within {DEADLINE:g} s"
+            channel.close()
+            raise self._ended() from None
 
     async def spawn(
         self, argv: Sequence[str], *, cwd: str = HOME, env: Mapping[str, str] | None = None
