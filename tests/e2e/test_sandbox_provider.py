@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 from collections.abc import AsyncIterator
@@ -67,6 +68,13 @@ async def test_a_person_can_get_in(shared: SandboxEnvironment) -> None:
         check=False,
     )
     assert shell.stdout == b"/workspace\n1000\ngiven", shell.stderr
+
+
+async def test_nobody_waits_at_a_pipe(shared: SandboxEnvironment) -> None:
+    await shared.exec(["mkfifo", "pipe"])
+    for act in (shared.read_file("pipe"), shared.write_file("pipe", "x")):
+        with pytest.raises(OSError, match="wait for ever"):
+            await asyncio.wait_for(act, 20)
 
 
 def test_its_settings_survive_a_log() -> None:

@@ -47,7 +47,7 @@ class Answer:
     """What makes it other than strict JSON."""
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)  # a parsed answer can take a hundred times its length
 def parse_answer(data: bytes) -> Answer:
     """Parse the bytes of an answer file; nothing in them can make this crash or take long.
 

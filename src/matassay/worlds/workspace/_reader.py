@@ -267,6 +267,7 @@ def harvest(folder: int, caps: Caps, skip: tuple[str, ...] = (INPUTS, MANUALS)) 
     files: dict[str, bytes] = {}
     refused: dict[str, str] = {}
     seen, total = 0, 0
+    _make_enterable(folder)
     for wanted in caps.first:  # what is asked for must not get lost in a heap of by-products
         with contextlib.suppress(OSError, ValueError):
             files[wanted] = read_beneath(folder, wanted, min(caps.file, caps.total - total))
@@ -278,6 +279,7 @@ def harvest(folder: int, caps: Caps, skip: tuple[str, ...] = (INPUTS, MANUALS)) 
         here = _open_folder(folder, path, refused) if path else os.dup(folder)
         if here is None:
             continue
+        _make_enterable(here)
         try:
             for name, status in _entries(here, caps, refused, prefix):
                 text = plain_name(name)
@@ -311,6 +313,15 @@ def harvest(folder: int, caps: Caps, skip: tuple[str, ...] = (INPUTS, MANUALS)) 
     return Outputs(files, refused)
 
 
+def _make_enterable(folder: int) -> None:
+    """An ordinary user may not look into its own folder of mode 400 or less; it is dead and ours, so we change that."""
+    try:
+        os.stat(".", dir_fd=folder)
+    except PermissionError:
+        with contextlib.suppress(OSError):
+            os.chmod(folder, 0o700)
+
+
 def _entries(folder: int, caps: Caps, refused: dict[str, str], prefix: str) -> Iterator[tuple[bytes, os.stat_result]]:
     found = []
     try:
@@ -339,7 +350,6 @@ def _open_folder(top: int, path: bytes, refused: dict[str, str]) -> int | None:
         try:
             return open_beneath(top, path, os.O_RDONLY | os.O_DIRECTORY)
         except PermissionError:
-            # An ordinary user may not enter its own folder of mode 000; it is dead and ours, so we may change that.
             os.chmod(path, 0o700, dir_fd=top)
             return open_beneath(top, path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
