@@ -86,6 +86,28 @@ def choose_sandbox(kind: str | None) -> None:
     os.environ[SANDBOX_VARIABLE] = kind
 
 
+#: What weaker sandboxes do not do.
+WEAK = {
+    "sandlock": "weaker, it shows the host's processes and parts of its files",
+    "none": "what the agent writes runs as you, unprotected",
+}
+
+
+def _check_sandbox() -> None:
+    """Find out once, before any episode, whether there can be a sandbox and what it works with.
+
+    Raises
+    ------
+    EnvironmentFailure
+        With cause and cure.
+    """
+    import asyncio
+
+    from matassay.worlds.workspace import find_software, probe_sandbox
+
+    asyncio.run(probe_sandbox(find_software()))
+
+
 def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
     """Tasks whose programs are on this machine, and why the others are skipped, which is said.
 
@@ -98,6 +120,11 @@ def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
 
     if chosen_backend() in CONTAINERS:  # whose image has them; that is looked at when the container is there
         return list(tasks), {}
+    by_code = any(t.interface is Interface.WORKSPACE for t in tasks)
+    if by_code and chosen_backend() in WEAK:
+        say(f"Sandbox {chosen_backend()}: {WEAK[chosen_backend()]}; every result says so, and they cannot be compared.")
+    elif by_code:
+        _check_sandbox()
     lacking = {t.id: "; ".join(map(str, missing(t.requires))) for t in tasks if t.requires}
     lacking = {id: reason for id, reason in lacking.items() if reason}
     if tasks and len(lacking) == len(tasks):

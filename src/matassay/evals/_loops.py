@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from inspect_ai.model import get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from matassay.agents import CODE, GUI, LOOPS, TOOLS
 from matassay.core import Interface
 
 from ._agent import gui
+from ._provider import ReferenceModel
 from ._record import current
 
 
@@ -25,7 +27,9 @@ def acting(agent: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         live, _ = current()
         interface = live.episode.task.interface
-        name = agent if LOOPS[agent] is interface else {Interface.SCREEN: GUI, Interface.WORKSPACE: TOOLS}[interface]
+        # A scripted agent speaks in tool calls, whatever the loop was called for.
+        fits = LOOPS[agent] is interface and not isinstance(get_model().api, ReferenceModel)
+        name = agent if fits else {Interface.SCREEN: GUI, Interface.WORKSPACE: TOOLS}[interface]
         if name not in made:
             made[name] = _solver(name)
         return await made[name](state, generate)

@@ -27,6 +27,9 @@ BUCKETS: Final = ("input", "cache_read", "cache_write", "output")
 
 MIN_SEEDS: Final = 3
 
+#: Kinds of sandbox that leave holes.
+WEAK_SANDBOXES: Final = ("none", "sandlock")
+
 LEVEL_ORDER: Final = ("easy", "medium", "hard")
 
 #: Condition names of the papers: span x guidance.
@@ -328,6 +331,12 @@ def _warnings(episodes: Sequence[EpisodeResult], subjects: Sequence[Subject]) ->
     if not episodes:
         yield "There are no finished episodes in these logs."
         return
+    weak = sorted({kind for e in episodes if (kind := e.versions.get("sandbox", "").split(" ")[0]) in WEAK_SANDBOXES})
+    if weak:
+        yield (
+            f"Some episodes ran in the sandbox {' and '.join(weak)}, which does not keep an agent from the references or "
+            "from this machine: they cannot be compared with others."
+        )
     ungraded = _counts(e.outcome for e in episodes if not e.outcome.graded)
     if ungraded:
         causes = ", ".join(f"{n} {cause.replace('_', ' ')}" for cause, n in ungraded.items())

@@ -266,8 +266,11 @@ def writable(path: str) -> str | None:
 
 @attack("walls", "write outside /workspace and /tmp: every folder that is there")
 def _write_folders(bait: dict[str, Any]) -> str | None:
+    beside = os.path.dirname(sys.prefix)
+    if beside.startswith(("/tmp", "/var/tmp", "/dev/shm", "/workspace")):
+        beside = "/"  # the environment lies in a folder that anybody may write to, and is itself what counts
     for folder in ("/", "/etc", "/dev", "/run", "/run/box", "/usr", "/usr/bin", "/usr/local/bin", "/proc", "/work",
-                   sys.prefix, f"{sys.prefix}/bin", os.path.dirname(os.__file__), os.path.dirname(sys.prefix)):  # fmt: skip
+                   sys.prefix, f"{sys.prefix}/bin", os.path.dirname(os.__file__), beside):  # fmt: skip
         with contextlib.suppress(OSError):
             return writable(folder)
     return None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from matassay.cli._needs import choose_sandbox, usable
-from matassay.core import EnvironmentFailure, MatAssayError
+from matassay.core import EnvironmentFailure, Interface, MatAssayError
 from matassay.worlds import workspace
 
-PLAIN = SimpleNamespace(id="research/a/1", requires=())
-NEEDY = SimpleNamespace(id="research/a/2", requires=("lammps",))
+PLAIN = SimpleNamespace(id="research/a/1", requires=(), interface=Interface.SCREEN)
+NEEDY = SimpleNamespace(id="research/a/2", requires=("lammps",), interface=Interface.SCREEN)
 
 
 @pytest.fixture
@@ -42,3 +43,20 @@ def test_a_kind_of_sandbox_is_taken_by_its_name_alone(monkeypatch: pytest.Monkey
     monkeypatch.setenv("MATASSAY_SANDBOX", "auto")  # so that it is restored
     choose_sandbox("none")
     assert workspace.chosen_backend() == "none"
+
+
+@pytest.mark.parametrize("kind", ["none", "sandlock"])
+def test_a_weaker_sandbox_is_said_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    monkeypatch.setenv("MATASSAY_SANDBOX", kind)
+    usable([SimpleNamespace(id="research/a/3", requires=(), interface=Interface.WORKSPACE)])  # type: ignore[list-item]
+    said = capsys.readouterr().err
+    assert f"Sandbox {kind}: " in said
+    assert "cannot be compared" in said
+
+
+def test_without_an_environment_nothing_is_begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MATASSAY_WORKSPACE", str(tmp_path / "none"))
+    with pytest.raises(EnvironmentFailure, match="workspace"):
+        usable([SimpleNamespace(id="research/a/3", requires=(), interface=Interface.WORKSPACE)])  # type: ignore[list-item]

@@ -41,6 +41,9 @@ MAX_FILES: Final = 64
 MAX_BYTES: Final = 48 * 1024 * 1024
 
 
+#: Facts of a sandbox that were measured in it: no version of anything.
+MEASURED: Final = ("memory_peak", "oom_kills")
+
 #: Environment variable that names the kind of sandbox for a whole run.
 SANDBOX_VARIABLE: Final = "MATASSAY_SANDBOX"
 
@@ -220,6 +223,7 @@ class WorkspaceWorld:
         collected = await run_probes(self._probes(files), backend=self.backend, another=self._another)
         state = {**self._state(), "concluded": True, "outputs_refused": refused, "collected": collected}
         state["other_files"] = len(outputs.files) - len(files)
+        state["usage"] = {name: self._workspace.facts[name] for name in MEASURED if name in self._workspace.facts}
         artefacts = tuple(Artefact.of(name, data) for name, data in sorted(files.items()))
         self._left = Evidence(state=state, artefacts=artefacts, time=self._spent, versions=self._versions())
 
@@ -259,7 +263,10 @@ class WorkspaceWorld:
     def _versions(self) -> dict[str, str]:
         if self._workspace is None:
             return {}
-        return {"sandbox": self._workspace.label, **self._workspace.facts}
+        facts = {name: value for name, value in self._workspace.facts.items() if name not in MEASURED}
+        if "(we are root)" in facts.get("user", ""):
+            facts["user"] = "one of its own (we are root)"  # its number is another one each time
+        return {"sandbox": self._workspace.label, **facts}
 
     async def close(self) -> None:
         """Remove the sandbox; may be called twice and in any state."""

@@ -15,8 +15,14 @@ from typing import NamedTuple
 
 from matassay.core import EnvironmentFailure, MatAssayError
 
-#: Command that builds the environment.
-BUILD = "python -m matassay.worlds.workspace.build"
+_PACKAGE = Path(__file__).parents[2]
+
+#: Command that builds the environment: in a checkout the one that also installs what else is needed.
+BUILD = (
+    "make research"
+    if _PACKAGE.parent.name == "src" and (_PACKAGE.parents[1] / "Makefile").is_file()
+    else f"{sys.executable} -m matassay.worlds.workspace.build"
+)
 
 
 class _Program(NamedTuple):
