@@ -228,6 +228,16 @@ def test_the_runs_budget_of_steps_ends_a_program(attempt, played):
     assert (meta["outcome"], meta["steps"]) == ("scored", 5)
 
 
+def test_asking_the_model_without_tools_is_no_way_around_the_budget(attempt, played):
+    async def play(watched):
+        for _ in range(100):
+            await watched(get_model(), [], [], None, GenerateConfig())
+
+    played(play)
+    meta, *_ = attempt("codex", None, [], step_limit=2)
+    assert (meta["outcome"], meta["steps"]) == ("limit", 2)
+
+
 def test_the_time_budget_ends_a_program(attempt, played):
     played(lambda watched: anyio.sleep_forever())
     meta, *_ = attempt("codex", None, [], seconds=1.0)

@@ -41,6 +41,9 @@ from ._code_agent import PLACE, ending
 from ._code_budget import Clock, TimeIsUp, budget
 from ._record import Live, Record, current, keep
 
+#: Calls without tools that a program may make for each of its steps.
+ASIDE: Final = 4
+
 _DONE: Final = """\
 Work until all files that the task asks for are written, then stop. Do not ask questions and do not wait for anybody."""
 
@@ -152,6 +155,8 @@ class Watch:
     def __init__(self, live: Live, record: Record, clock: Clock) -> None:
         self.live, self.record, self.clock = live, record, clock
         self.scope: anyio.CancelScope | None = None
+        self.aside = 0
+        """Calls of the program's own."""
         self.over = False
         """The run's budget of steps is spent."""
 
@@ -170,11 +175,14 @@ class Watch:
     ) -> ModelOutput | GenerateInput | None:
         """Count a step, then let the model answer.
 
-        A call without tools is one of the program's own, for a title, say: it costs tokens, but is no step.
+        A call without tools is one of the program's own, for a title, say: it costs tokens, but is no step, unless
+        there are so many that it must be the agent who asks.
         """
-        if not tools:
-            return None
         episode = self.live.episode
+        if not tools:
+            self.aside += 1
+            if self.aside <= ASIDE * (episode.steps + 1):
+                return None
         if episode.step_limit is not None and not episode.budget:
             self.over = True
             assert self.scope is not None

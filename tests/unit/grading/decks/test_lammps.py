@@ -213,6 +213,18 @@ def test_machine_code_is_not_handed_on() -> None:
     assert not {"evil.so", "packed.so"} & set(probe.files)
 
 
+def test_what_is_packed_stays_within_bounds() -> None:
+    packed = {f"f{i}.gz": gzip.compress(bytes(1000)) for i in range(10)}
+    assert sum(map(len, unpacked(packed, 2500).values())) == 2500
+
+
+@pytest.mark.timeout(20)
+def test_a_deck_of_countless_includes_is_rewritten_at_once() -> None:
+    deck = files(HEAD + "include $x\n" * 100_000)
+    deck.tree |= {f"f{i}": b"x \n" * 400_000 for i in range(10)}
+    assert LAMMPS.probe(deck, {}) is not None
+
+
 def test_missing_deck_is_a_matter_of_format() -> None:
     deck = DeckFiles({}, {"deck": "in.lammps"}, ".", {})
     assert LAMMPS.probe(deck, {}) is None

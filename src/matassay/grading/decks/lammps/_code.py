@@ -182,21 +182,24 @@ def _without_runs(tree: Mapping[str, bytes], main: str, names: str) -> dict[str,
     out = dict(tree)
     scripts = {main}
     queue = [main]
+    running = [path for path, data in tree.items() if is_text(data) and _RUNS.search(data)]
     while queue:
         name = queue.pop()
         text = tree[name].decode("utf-8", "replace").replace("\r\n", "\n")
         out[name] = rewrite(text, names, main=name == main).encode()
-        for target in re.findall(r"\b(?:include|jump)\s+[\"']?([^\s\"']+)", text):
+        targets = dict.fromkeys(re.findall(r"\b(?:include|jump)\s+[\"']?([^\s\"']+)", text))
+        paths = [
+            posixpath.normpath(path)
+            for target in targets
+            for path in (posixpath.join(posixpath.dirname(main), target), target)
+        ]
+        if any("$" in target for target in targets):
             # A name that a variable holds may be any file that runs something.
-            paths = (
-                [path for path, data in tree.items() if is_text(data) and _RUNS.search(data)]
-                if "$" in target
-                else [posixpath.normpath(posixpath.join(posixpath.dirname(main), target)), posixpath.normpath(target)]
-            )
-            for path in paths:
-                if path in tree and path not in scripts and is_text(tree[path]):
-                    scripts.add(path)
-                    queue.append(path)
+            paths += [path for path in running if path not in scripts]
+        for path in paths:
+            if path in tree and path not in scripts and is_text(tree[path]):
+                scripts.add(path)
+                queue.append(path)
     return out
 
 

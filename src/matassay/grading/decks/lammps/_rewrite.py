@@ -124,10 +124,11 @@ def _quoted(match: re.Match[str], names: str) -> str:
 
 
 def unpacked(tree: Mapping[str, bytes], most: int = 64 * 1024**2) -> dict[str, bytes]:
-    """Files whose names end in ``.gz`` under their names without it, as the copy reads them."""
-    out = {}
+    """Files whose names end in ``.gz`` under their names without it, as the copy reads them; ``most`` bytes in all."""
+    out: dict[str, bytes] = {}
     for name, data in tree.items():
-        if name.endswith(".gz") and name[:-3] not in tree:
+        if name.endswith(".gz") and name[:-3] not in tree and most > 0:
             with contextlib.suppress(zlib.error):
                 out[name[:-3]] = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, most)
+                most -= len(out[name[:-3]])
     return out
