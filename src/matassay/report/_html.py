@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,23 @@ def code(text: str) -> Markup:
 
     parts = [escape(part) for part in text.split("`")]
     return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
+
+
+def short_ids(ids: Sequence[str]) -> list[str]:
+    """Ids without the parts that all begin with; at least the last part stays.
+
+    Examples
+    --------
+    >>> short_ids(["a/b/t1@full#0", "a/c/t2@full#0"])
+    ['b/t1@full#0', 'c/t2@full#0']
+    >>> short_ids(["a/b/t1@full#0", "a/b/t1@full#1"])
+    ['t1@full#0', 't1@full#1']
+    """
+    parts = [id.split("/") for id in ids]
+    common = 0
+    while parts and all(len(p) > common + 1 for p in parts) and len({p[common] for p in parts}) == 1:
+        common += 1
+    return ["/".join(p[common:]) for p in parts]
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
@@ -14,7 +15,7 @@ from typing import Any
 from matassay import __version__
 from matassay.core import SCREEN
 
-from ._html import render, script_json
+from ._html import render, script_json, short_ids
 from ._quality import in_words
 from ._report import write_whole
 from .logs import Image, Replay, ReplayStep
@@ -66,6 +67,8 @@ def replay_html(replays: Iterable[Replay], title: str, *, smaller: bool = False)
             coded = pool.map(_data_uri, new.values(), repeat(smaller))
             episodes.append(_episode(replay, numbers))
         images += coded
+    for episode, name in zip(episodes, short_ids([e["id"] for e in episodes]), strict=True):
+        episode["name"] = name
     data = {"screen": list(SCREEN), "images": images, "episodes": episodes}
     from markupsafe import Markup
 
@@ -106,8 +109,11 @@ def describe(action: Mapping[str, Any]) -> str:
     if kind == "wait":
         return f"wait {action.get('duration')} s"
     if kind == "run_code":
-        first = next((line.strip() for line in str(action.get("code", "")).splitlines() if line.strip()), "")
-        return first or "run code"
+        return _telling_line(str(action.get("code", ""))) or "run code"
+    if kind == "malformed_reply":
+        return "a reply from which no code could be taken"
+    if kind == "unusable_call":
+        return f"a call of {action.get('tool')} that could not be carried out"
     words = {
         "mouse_move": f"move the pointer{at.replace(' at', ' to')}",
         "left_mouse_down": f"press the button{at}",
@@ -117,6 +123,21 @@ def describe(action: Mapping[str, Any]) -> str:
         "cursor_position": "ask where the pointer is",
     }
     return words.get(kind, kind)
+
+
+def _telling_line(code: str) -> str:
+    """The first line that says something: no comment, no import; else the first that is not empty."""
+    lines = [stripped for line in code.splitlines() if (stripped := line.strip())]
+    telling = (line for line in lines if not line.startswith(("#", "import ", "from ")))
+    return next(telling, lines[0] if lines else "")
+
+
+def _name(step: ReplayStep) -> str:
+    """What a step is called in the list: the first sentence of the agent's thought, else what it did."""
+    if step.thought and step.place[0] == 1:
+        line = step.thought.split("\n", 1)[0].strip()
+        return re.split(r"(?<=[.!?])\s+(?=[A-Z])", line, maxsplit=1)[0]
+    return describe(step.action)
 
 
 def _at(point: Any, word: str = " at") -> str:
@@ -154,6 +175,7 @@ def _episode(replay: Replay, numbers: Mapping[str, int]) -> dict[str, Any]:
         "consequences": [{"step": c.get("step"), "text": _mishap(c)} for c in r.consequences],
         "measures": in_words(r.measures),
         "initial": dict(replay.initial),
+        "byCode": replay.workspace,
         "error": r.error or "",
     }
 
@@ -168,7 +190,7 @@ def _step(step: ReplayStep, numbers: Mapping[str, int], mishaps: list[str]) -> d
     return {
         "n": step.number,
         "kind": str(action.get("action") or action.get("kind") or "")[:40],
-        "words": describe(action)[:400],
+        "words": _name(step)[:400],
         "error": step.error,
         "time": step.time,
         "before": numbers.get(step.before or ""),

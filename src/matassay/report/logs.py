@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,6 +27,9 @@ NOT_CARRIED_OUT: Final = "Not carried out"
 
 #: Names under which the episode's record is kept in the sample's store (`matassay.evals`).
 RECORD: Final = "Record:"
+
+#: Actions of agents that work by code (`matassay.evals`).
+BY_CODE: Final = ("run_code", "malformed_reply", "unusable_call")
 
 #: Settings under clearer names.
 NAMES: Final = {
@@ -75,9 +79,11 @@ class ReplayStep:
     changes: Mapping[str, Scalar] = field(default_factory=dict)
     """What it changed in the instrument's state; null also for an entry that is gone."""
     code: str | None = None
-    """In a workspace, the code that was run."""
+    """In a workspace, the code that was run, or what the agent wrote in place of it."""
     shown: str = ""
-    """In a workspace, what it printed."""
+    """In a workspace, what the agent was shown of it."""
+    thought: str = ""
+    """In a workspace, why the agent did it: its own words, without what its model reasoned before them."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,8 @@ class Replay:
     """What each criterion asks for, where the task is installed."""
     initial: Mapping[str, Scalar] = field(default_factory=dict)
     """Scalar entries of the instrument's state at the start; empty in logs that were written before these were kept."""
+    workspace: bool = False
+    """Whether the agent worked by code, without a screen."""
 
     def state(self, step: int) -> dict[str, Scalar]:
         """The instrument's state after so many steps: the changes laid over the initial state."""
@@ -219,11 +227,12 @@ def make_replay(sample: EvalSample, result: EpisodeResult) -> Replay:
         closing=reader.closing,
         descriptions=_descriptions(result.id),
         initial=scalars(reader.record.get("initial")),
+        workspace=reader.workspace or _in_workspace(result.id),
     )
 
 
 class _Reader:
-    """Walks through the messages of a sample and pairs each step with its screenshots."""
+    """Walks through the messages of a sample and pairs each step with its screenshots, or with its code."""
 
     def __init__(self, sample: EvalSample) -> None:
         self.sample = sample
@@ -234,8 +243,84 @@ class _Reader:
         self.steps: list[ReplayStep] = []
         self.closing = ""
         self.record = {k[len(RECORD) :]: v for k, v in (sample.store or {}).items() if k.startswith(RECORD)}
+        records = self.record.get("records") or []
+        #: Only a workspace keeps what was shown, and only it has steps that are code.
+        self.workspace = bool(self.record.get("shown")) or any(_action(r).get("action") in BY_CODE for r in records)
 
     def read(self) -> None:
+        """Find the steps, the pictures and the closing words."""
+        if self.workspace:
+            self._read_workspace()
+        else:
+            self._read_screen()
+
+    def _read_workspace(self) -> None:
+        """Each call of a tool is a step; in a conversation without any, each reply is."""
+        waiting = list(self.record.get("records") or [])
+        messages = self.sample.messages
+        by_calls = any(m.role == "assistant" and m.tool_calls for m in messages)
+        says: list[str] = []
+        thoughts: list[str] = []
+        for place, message in enumerate(messages):
+            if message.role != "assistant":
+                continue
+            reasoning, text = _parts(message.content)
+            calls = list(message.tool_calls or [])
+            thought = text if by_calls or not waiting else _thought(text)
+            says += [t for t in (reasoning, thought) if t]
+            thoughts += [thought] if thought else []
+            # After the last step come calls that were not carried out, and closing words.
+            number = min(len(calls) if by_calls else 1, len(waiting))
+            for i in range(number):
+                shown = _answer(messages[place + 1 :], calls[i].id if by_calls else None)
+                first = i == 0
+                self._cell(
+                    waiting.pop(0),
+                    text,
+                    "\n\n".join(says) if first else "",
+                    "\n\n".join(thoughts) if first else "",
+                    (i + 1, number),
+                    shown,
+                )
+            if number:
+                says, thoughts = [], []
+        for rest in waiting:  # the conversation was lost meanwhile
+            self._cell(rest, "", "", "", (1, 1), None)
+        self.closing = "\n\n".join(says)
+
+    def _cell(
+        self,
+        record: Mapping[str, Any],
+        reply: str,
+        says: str,
+        thought: str,
+        place: tuple[int, int],
+        shown: str | None,
+    ) -> None:
+        action = _action(record)
+        error = record.get("error")
+        code = action.get("code", action.get("reply"))
+        if code is None:
+            code = reply if action.get("action") == "malformed_reply" else json.dumps(action, indent=1, default=str)
+        self.steps.append(
+            ReplayStep(
+                number=int(record.get("step") or len(self.steps) + 1),
+                action=action,
+                error=str(error) if error is not None else None,
+                time=_float(record.get("time")),
+                before=None,
+                after=None,
+                pointer=None,
+                says=says,
+                place=place,
+                changes=scalars(record.get("changes")),
+                code=str(code),
+                shown=self._shown(record) if shown is None else shown,
+                thought=thought,
+            )
+        )
+
+    def _read_screen(self) -> None:
         # The steps of one turn led to one screenshot. Turns are numbered upwards, with gaps where a person acted.
         turns: dict[int, list[Mapping[str, Any]]] = {}
         for r in self.record.get("records") or []:
@@ -265,8 +350,7 @@ class _Reader:
     def _turn(self, records: Sequence[Mapping[str, Any]], after: str | None, says: str) -> None:
         before = self.screen
         for i, r in enumerate(records, 1):
-            action = r.get("action")
-            action = dict(action) if isinstance(action, Mapping) else {"action": str(action)}
+            action = _action(r)
             error = r.get("error")
             self.steps.append(
                 ReplayStep(
@@ -280,8 +364,6 @@ class _Reader:
                     says=says if i == 1 else "",
                     place=(i, len(records)),
                     changes=scalars(r.get("changes")),
-                    code=str(action["code"]) if "code" in action else None,
-                    shown=self._shown(r),
                 )
             )
             if error is None:
@@ -291,7 +373,7 @@ class _Reader:
             self.screen = after
 
     def _shown(self, record: Mapping[str, Any]) -> str:
-        """What a cell printed; the steps of a workspace are numbered from 1 without gaps."""
+        """What the record keeps of an observation; the steps of a workspace are numbered from 1 without gaps."""
         shown, number = self.record.get("shown"), record.get("step")
         if isinstance(shown, list) and isinstance(number, int) and 1 <= number <= len(shown):
             return str(shown[number - 1])
@@ -316,18 +398,49 @@ def _float(value: Any) -> float | None:
     return None
 
 
+def _action(record: Mapping[str, Any]) -> dict[str, Any]:
+    action = record.get("action")
+    return dict(action) if isinstance(action, Mapping) else {"action": str(action)}
+
+
+def _thought(reply: str) -> str:
+    """Why, as a reply of the code loop gives it; empty for a malformed one, which is shown in place of code."""
+    from matassay.evals._code_reply import Malformed, read_reply
+
+    try:
+        return read_reply(reply).thought.strip()
+    except Malformed:
+        return ""
+
+
+def _answer(later: Sequence[Any], call: str | None) -> str | None:
+    """What was sent to the agent next: to a call, or to a reply; None if nothing was."""
+    for message in later:
+        if message.role == "assistant" and call is None:
+            return None
+        mine = message.role == "user" if call is None else message.role == "tool" and message.tool_call_id == call
+        if mine:
+            return _words(message.content)
+    return None
+
+
 def _words(content: Any) -> str:
     """Texts of a message; reasoning, where a provider shows it, comes first."""
+    return "\n\n".join(p for p in _parts(content) if p)
+
+
+def _parts(content: Any) -> tuple[str, str]:
+    """Reasoning and texts of a message."""
     if isinstance(content, str):
-        return content.strip()
-    parts = []
+        return "", content.strip()
+    texts, reasoning = [], []
     for c in content:
         if c.type == "text":
-            parts.append(c.text.strip())
+            texts.append(c.text.strip())
         elif c.type == "reasoning":
             shown = "" if c.redacted else c.reasoning
-            parts.append((c.summary or shown or "").strip())
-    return "\n\n".join(p for p in parts if p)
+            reasoning.append((c.summary or shown or "").strip())
+    return "\n\n".join(r for r in reasoning if r), "\n\n".join(t for t in texts if t)
 
 
 def _pictures(content: Any) -> list[Image]:
@@ -356,6 +469,16 @@ def _descriptions(task: str) -> dict[str, str]:
         return {c.name: c.description for c in find_task(task).criteria}
     except UnknownTask:
         return {}
+
+
+def _in_workspace(task: str) -> bool:
+    """Whether the task has no screen; a program that acts by itself leaves no record of it."""
+    from matassay.core import Interface, UnknownTask, find_task
+
+    try:
+        return find_task(task).interface is Interface.WORKSPACE
+    except UnknownTask:
+        return False
 
 
 def _settings(path: Path) -> RunSettings:

@@ -19,6 +19,7 @@ from inspect_ai.model import (
     ContentReasoning,
     ContentText,
 )
+from inspect_ai.tool import ToolCall
 from PIL import Image
 
 from matassay import evals
@@ -148,6 +149,118 @@ def test_logs_without_state_still_open(kept):
     assert replay.state(2) == {}
     (episode,) = data_of(replay_html([replay], "t"))["episodes"]
     assert (episode["initial"], [s["changes"] for s in episode["steps"]]) == ({}, [{}, {}])
+
+
+def cell(step, code="1 + 1", **kept):
+    return record(step, {"action": "run_code", "code": code, "timeout": 9.0}, step, **kept)
+
+
+def reply(thought, code):
+    return ChatMessageAssistant(content=json.dumps({"thought": thought, "code": code}))
+
+
+def test_each_reply_of_the_code_loop_is_a_step():
+    raw = "Let me look around first."
+    refused = {"action": "malformed_reply", "reply": raw}
+    replay = make_replay(
+        sample(
+            [
+                ChatMessageSystem(content="You write Python."),
+                ChatMessageUser(content=[ContentText(text="Do it."), picture(0)]),
+                reply("Look at the inputs. Then fit.", "# %%\nimport os\nos.listdir()"),
+                ChatMessageUser(content=[ContentText(text="['a']\n\n[Steps] 2 left."), picture(1)]),
+                ChatMessageAssistant(content=raw),
+                ChatMessageUser(content="Refused: there is no JSON object in the reply. Answer with one."),
+                ChatMessageAssistant(
+                    content=[
+                        ContentReasoning(reasoning="Hm."),
+                        ContentText(text='```json\n{"code": "# go\\nx = 1"}\n```'),
+                    ]
+                ),
+                ChatMessageUser(content="(no output)"),
+                ChatMessageAssistant(content="Time is up."),
+            ],
+            [
+                cell(1, "# %%\nimport os\nos.listdir()"),
+                record(2, refused, 2, "unknown action 'malformed_reply'"),
+                cell(3, "# go\nx = 1"),
+            ],
+            shown=["['a']", "unknown action", ""],
+        ),
+        row(),
+    )
+    assert [s.says for s in replay.steps] == ["Look at the inputs. Then fit.", "", "Hm."]
+    assert [s.code for s in replay.steps] == ["# %%\nimport os\nos.listdir()", raw, "# go\nx = 1"]
+    # What was sent, not what the world said.
+    assert [s.shown for s in replay.steps] == [
+        "['a']\n\n[Steps] 2 left.",
+        "Refused: there is no JSON object in the reply. Answer with one.",
+        "(no output)",
+    ]
+    assert replay.closing == "Time is up."
+    (episode,) = data_of(replay_html([replay], "t"))["episodes"]
+    assert [s["words"] for s in episode["steps"]] == [
+        "Look at the inputs.",
+        "a reply from which no code could be taken",
+        "x = 1",
+    ]
+    assert episode["byCode"] is True
+
+
+def test_each_call_of_the_tools_loop_is_a_step():
+    def calls(text, *ids):
+        made = [ToolCall(id=id, function="python", arguments={"code": "1"}) for id in ids]
+        return ChatMessageAssistant(content=text, tool_calls=made)
+
+    def answer(id, text):
+        return ChatMessageTool(content=text, tool_call_id=id, function="python")
+
+    replay = make_replay(
+        sample(
+            [
+                ChatMessageUser(content="Do it."),
+                ChatMessageAssistant(content=""),
+                ChatMessageUser(content="There was no call of a tool in your answer."),
+                calls("Two at once.", "a", "b"),
+                answer("a", "one"),
+                answer("b", "Not carried out: so the file says"),  # printed by the agent's own code
+                calls("", "c", "d"),
+                answer("c", "Refused: no tool fly"),
+                answer("d", "Not carried out: the step budget is spent."),
+                ChatMessageAssistant(content="Done."),
+            ],
+            [
+                cell(1, "import numpy as np\nfrom os import path\n\nnp.pi"),
+                cell(2, "# only words"),
+                record(3, {"action": "unusable_call", "tool": "fly", "arguments": {}}, 3, "no tool fly"),
+            ],
+            shown=["1", "2", "3"],
+        ),
+        row(),
+    )
+    assert [(s.says, s.place, s.shown) for s in replay.steps] == [
+        ("Two at once.", (1, 2), "one"),
+        ("", (2, 2), "Not carried out: so the file says"),
+        ("", (1, 1), "Refused: no tool fly"),
+    ]
+    assert replay.closing == "Done."
+    (episode,) = data_of(replay_html([replay], "t"))["episodes"]
+    names = [s["words"] for s in episode["steps"]]
+    assert names == ["Two at once.", "# only words", "a call of fly that could not be carried out"]
+    assert describe(cell(1, "# %%\nimport os\n\n  x = 2\n")["action"]) == "x = 2"
+
+
+def test_steps_without_their_conversation_show_what_the_record_kept():
+    replay = make_replay(sample([ChatMessageUser(content="Do it.")], [cell(1), cell(2)], shown=["2", "two"]), row())
+    assert [(s.code, s.shown, s.says) for s in replay.steps] == [("1 + 1", "2", ""), ("1 + 1", "two", "")]
+
+
+def test_menu_leaves_out_what_all_episodes_begin_with():
+    replays = [
+        make_replay(sample([], []), row(sample_id=f"research/study/0{n}-long-name@full#{n}", seed=n)) for n in (1, 2)
+    ]
+    found = data_of(replay_html(replays, "t"))["episodes"]
+    assert [e["name"] for e in found] == ["01-long-name@full#1", "02-long-name@full#2"]
 
 
 def test_pictures_that_are_none_are_left_out():
