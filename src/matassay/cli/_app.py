@@ -12,7 +12,7 @@ from typing import Annotated, TextIO
 import typer
 
 from matassay import __version__
-from matassay.core import EnvironmentFailure, MatAssayError, UnreadableLog
+from matassay.core import BrokenTask, EnvironmentFailure, MatAssayError, UnreadableLog
 
 from . import _doctor, _grade, _list, _play, _report, _reproduce, _run, _verify
 from ._console import say
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Say what is left out of logs without the line of code that found it."""
+    """Say what is left out, of logs and of suites, without the line of code that found it."""
     with warnings.catch_warnings():
         show, said = warnings.showwarning, set[str]()
 
@@ -118,7 +118,7 @@ def _plain_warnings() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, UnreadableLog):
+            if issubclass(category, BrokenTask | UnreadableLog):
                 if str(message) not in said:  # logs are read more than once
                     said.add(str(message))
                     say(f"matassay: {message}")

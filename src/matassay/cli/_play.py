@@ -16,6 +16,7 @@ import typer
 from matassay.core import (
     SCHEMA_VERSION,
     Guidance,
+    Interface,
     MatAssayError,
     Scenario,
     Span,
@@ -115,9 +116,14 @@ def choose(instrument: str, task: str | None) -> Task:
     Raises
     ------
     MatAssayError
-        If there is none, or several.
+        If there is none, or several, or it is not done at an instrument.
     """
-    known = {t.group: f"{t.suite}/{t.group}" for t in all_tasks()}
+    by_code = [t for t in all_tasks() if t.interface is Interface.WORKSPACE]
+    if instrument in {name for t in by_code for name in (t.suite, t.group)} or instrument.startswith(
+        tuple(f"{t.suite}/" for t in by_code)
+    ):
+        raise _done_by_code(instrument, task)
+    known = {t.group for t in all_tasks() if t.interface is Interface.SCREEN}
     if instrument not in known and "/" not in instrument:
         raise UnknownTask(f"no instrument is called {instrument!r}; there are: {', '.join(sorted(known))}")
     prefixes = sorted({f"{t.suite}/{t.group}" for t in all_tasks() if t.group == instrument}) or [instrument]
@@ -129,6 +135,22 @@ def choose(instrument: str, task: str | None) -> Task:
     if len(found) != 1:
         raise MatAssayError(f"several tasks are meant by {' '.join(prefixes)}: {', '.join(t.id for t in found)}")
     return found[0]
+
+
+def _done_by_code(name: str, task: str | None) -> MatAssayError:
+    """Why a research task cannot be played.
+
+    Raises
+    ------
+    UnknownTask
+        If there is no such task.
+    """
+    suites = {t.group: t.suite for t in all_tasks() if t.interface is Interface.WORKSPACE}
+    prefix = "/".join(part for part in (suites.get(name), name, task) if part)
+    select_tasks([prefix])
+    return MatAssayError(
+        f"{prefix} is done by code, not at an instrument: matassay run {prefix} --agent code --model MODEL"
+    )
 
 
 async def _attend(session: HumanSession, task: Task, speed: float, *, show: bool) -> None:

@@ -3,7 +3,15 @@
 from ._action import ACTIONS, MAX_WAIT, MIN_REGION, SCREEN, Action, action_cost, parse_action
 from ._clock import Agenda
 from ._episode import Episode, StepLimitReached, StepRecord, Turn
-from ._errors import EnvironmentFailure, GraderFailure, InvalidAction, MatAssayError, UnknownTask, UnreadableLog
+from ._errors import (
+    BrokenTask,
+    EnvironmentFailure,
+    GraderFailure,
+    InvalidAction,
+    MatAssayError,
+    UnknownTask,
+    UnreadableLog,
+)
 from ._evidence import Artefact, Consequence, Evidence
 from ._judgement import Failure, Judgement, failure_of
 from ._number import is_number
@@ -33,6 +41,7 @@ __all__ = [
     "Agenda",
     "Artefact",
     "Attempt",
+    "BrokenTask",
     "Category",
     "Consequence",
     "Criterion",

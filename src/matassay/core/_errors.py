@@ -19,6 +19,10 @@ class GraderFailure(MatAssayError):
     """A criterion raised: the outcome is ``grader_error``, never a zero."""
 
 
+class BrokenTask(UserWarning):
+    """A task is left out of its suite because its files are not in order; the text names file and field."""
+
+
 class UnreadableLog(UserWarning):
     """A file among logs, or an episode in one, is left out because it cannot be read; the text names it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
@@ -22,6 +22,8 @@ class Suite:
     """First part of the ids of all its tasks."""
     tasks: tuple[Task, ...]
     """Its tasks, in the order in which they are listed."""
+    broken: Mapping[str, str] = field(default_factory=dict)
+    """Why tasks were left out, by what is known of their ids."""
 
     def __post_init__(self) -> None:
         for task in self.tasks:
@@ -69,7 +71,18 @@ def find_task(id: str) -> Task:
     for task in all_tasks():
         if task.id == id:
             return task
-    raise UnknownTask(f"no task has the id {id!r}{_nearest(id)}; `matassay list` shows all")
+    raise UnknownTask(_broken(id) or f"no task has the id {id!r}{_nearest(id)}; `matassay list` shows all")
+
+
+def _under(id: str, prefix: str) -> bool:
+    """Whether a prefix selects an id."""
+    return id == prefix or id.startswith((prefix + "/", prefix + "-"))
+
+
+def _broken(prefix: str) -> str:
+    """Why tasks that would be meant are not there; empty if none was left out."""
+    left = [(id, why) for suite in suites().values() for id, why in suite.broken.items() if _under(id, prefix)]
+    return "; ".join(f"{id} is left out: {why}" for id, why in left)
 
 
 def _nearest(id: str) -> str:
@@ -91,8 +104,9 @@ def select_tasks(prefixes: Iterable[str] = (), span: Span | None = None) -> list
     """
     tasks, chosen = all_tasks(), {}
     for prefix in [p.strip("/") for p in prefixes] or [""]:
-        hits = [t for t in tasks if not prefix or t.id == prefix or t.id.startswith((prefix + "/", prefix + "-"))]
+        hits = [t for t in tasks if not prefix or _under(t.id, prefix)]
         if not hits:
-            raise UnknownTask(f"no task id begins with {prefix!r}{_nearest(prefix)}; `matassay list` shows all")
+            unknown = f"no task id begins with {prefix!r}{_nearest(prefix)}; `matassay list` shows all"
+            raise UnknownTask(_broken(prefix) or unknown)
         chosen.update({t.id: t for t in hits})
     return [t for t in tasks if t.id in chosen and (span is None or t.span is span)]

@@ -83,7 +83,7 @@ def read_variations(file: Path) -> dict[str, tuple[Miss, ...]]:
     space: dict[str, Any] = {"__name__": "near_misses", "__file__": str(file)}
     try:
         exec(compile(file.read_text("utf-8"), str(file), "exec"), space)  # noqa: S102 - a file of the package
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # whatever it does, it must not end us
         raise MatAssayError(f"{file}: cannot be run ({type(error).__name__}: {error})") from error
     return {name: tuple(_checked(space.get(name, ()), file, name)) for name in ("MISSES", "ALTERNATIVES")}
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from matassay.core import Category, Level, MatAssayError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 #: Category of a task by its ``kind``.
 KINDS: Mapping[str, Category] = {
@@ -129,14 +133,46 @@ def read_spec(file: Path) -> TaskSpec:
     try:
         spec = TaskSpec.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "(whole file)"
-        raise MatAssayError(f"{file}: field {place}: {first['msg']} (got {first.get('input')!r:.80})") from error
+        # An unknown name first: it is often why another one is missing.
+        found = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise MatAssayError(f"{file}: {_complaint(found[0])}{more}") from error
     if (spec.kind == "workflow") is not bool(spec.stages):
         raise MatAssayError(f"{file}: field stages: a workflow has stages, and nothing else has")
     if spec.answer is None and not spec.decks:
         raise MatAssayError(f"{file}: field answer: a task grades an answer, decks, or both; got neither")
     return spec
+
+
+#: What a field holds, for those that forgot it.
+_EXPECTED: Mapping[str, str] = {
+    "id": "research/<study>/<number>-<short-name>",
+    "title": "a few words",
+    "revision": "a whole number, 1 for a new task",
+    "kind": f"one of {', '.join(KINDS)}",
+    "name": "a short name in snake_case",
+}
+
+
+def _complaint(error: ErrorDetails) -> str:
+    """What is wrong with a field, what was expected, and what was got."""
+    *path, name = error["loc"] or ("(whole file)",)
+    field = f"field {'.'.join(map(str, (*path, name)))}"
+    if error["type"] == "extra_forbidden":
+        known = list(_model(path).model_fields)
+        near = get_close_matches(str(name), known, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        return f"{field}: there is no such field{hint}; known: {', '.join(known)}"
+    if error["type"] == "missing":
+        return f"{field}: is missing; expected {_EXPECTED.get(str(name), 'a value')}"
+    message = error["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+    return f"{field}: {message}; got {error['input']!r:.60}"
+
+
+def _model(path: Sequence[object]) -> type[BaseModel]:
+    """The model of a part of the file."""
+    parts: Mapping[object, type[BaseModel]] = {"limits": Budget, "seeds": Seeds, "stages": Stage}
+    return parts[path[0]] if path else TaskSpec
 
 
 class _UniqueKeys(yaml.SafeLoader):

@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from matassay.core import Criterion, Evidence, Guidance, MatAssayError, Probe, Scenario, Span, Task, World
+from matassay.core import Criterion, Evidence, Guidance, Judgement, MatAssayError, Probe, Scenario, Span, Task, World
 from matassay.core import Interface as TaskInterface
 from matassay.grading import answers, decks
 from matassay.worlds.workspace import Limits, WorkspaceWorld
+from matassay.worlds.workspace.software import PROGRAMS
 
 from . import _attempts, _material, _prompt
 from ._spec import TaskSpec, read_spec
@@ -55,6 +56,51 @@ class TaskFolder:
             answers.validate_spec(self.spec.answer, f"{where}: answer", goal=self.spec.goal)
         for number, deck in enumerate(self.spec.decks):
             decks.validate_spec(deck, f"{where}: decks[{number}]")
+
+    def check(self) -> None:
+        """Make sure of what shows without running anything: prompt, input files, manuals, programs, reference.
+
+        Raises
+        ------
+        MatAssayError
+            Naming the file, the field and what was expected.
+        """
+        where = self.path / "task.yaml"
+        for field, names, known in (
+            ("manuals", self.spec.manuals, sorted(file.stem for file in MANUALS.glob("*.md"))),
+            ("requires", self.spec.requires, list(PROGRAMS)),
+        ):
+            if unknown := [name for name in names if name not in known]:
+                raise MatAssayError(f"{where}: field {field}: expected some of {', '.join(known)}; got {unknown[0]!r}")
+        if self.spec.seeds.kind == "generated" and not (self.path / "reproduce.py").is_file():
+            raise MatAssayError(f"{self.path / 'reproduce.py'}: is missing; seeds of kind generated are made by it")
+        stored = _material.stored(self.path)
+        self._listed(stored.inputs)
+        for guidance in Guidance:
+            _prompt.render(self.prompt, guidance, self.spec.goal, str(self.path / "prompt.md"))
+        if self.spec.answer is not None:
+            self._check_reference(self.spec.answer)
+
+    def _check_reference(self, spec: Mapping[str, Any]) -> None:
+        """Make sure that the stored reference, handed in as an answer, passes.
+
+        Structures are only looked for: to compare them takes packages that are slow to import. `matassay verify` does.
+        """
+        file, goal = self.path / "reference.json", self.spec.goal
+        reference = _material.read_json(file)
+        dear = _structures(spec["fields"])
+        try:
+            artefacts = answers.reference_artefacts(spec, reference, goal, where=str(file))
+            for criterion in answers.answer_criteria(spec, lambda _: reference, goal, where=str(file)):
+                if not any(name in criterion.name for name in dear):
+                    judgement = criterion.check(Evidence(state={"seed": 0}, artefacts=artefacts), goal)
+                    if isinstance(judgement, Judgement) and not judgement.holds:
+                        raise MatAssayError(judgement.message)
+        except (MatAssayError, ValueError) as error:
+            text = str(error).removeprefix(f"{file}: ")
+            raise MatAssayError(
+                f"{file}: is not a right answer as `answer` in task.yaml describes it: {text}"
+            ) from error
 
     @cached_property
     def prompt(self) -> str:
@@ -131,14 +177,20 @@ class TaskFolder:
             If there are others than ``task.yaml`` lists.
         """
         folder = self.material(seed).inputs
-        there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()} if folder.exists() else set()
-        if there != set(self.spec.inputs):
-            odd = ", ".join(sorted(there ^ set(self.spec.inputs)))
-            raise MatAssayError(f"{self.path / 'task.yaml'}: field inputs: lists other files than are there: {odd}")
-        files: dict[str, bytes | Path] = {name: folder / name for name in sorted(there)}
+        files: dict[str, bytes | Path] = {name: folder / name for name in self._listed(folder)}
         if self.schema is not None:
             files["answer.schema.json"] = (json.dumps(self.schema, indent=1) + "\n").encode()
         return files
+
+    def _listed(self, folder: Path) -> list[str]:
+        """Names of the files of an inputs folder, which must be those that ``task.yaml`` lists."""
+        there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()} if folder.exists() else set()
+        listed = set(self.spec.inputs)
+        told = [f"lists {', '.join(sorted(listed - there))}, which {folder} does not have"] if listed - there else []
+        told += [f"does not list {', '.join(sorted(there - listed))}, which {folder} has"] if there - listed else []
+        if told:
+            raise MatAssayError(f"{self.path / 'task.yaml'}: field inputs: {'; '.join(told)}")
+        return sorted(there)
 
     def probes(self, files: Mapping[str, bytes]) -> list[Probe]:
         """What to ask foreign programs about the decks that were left."""
@@ -199,6 +251,16 @@ class TaskFolder:
             alternatives=made["ALTERNATIVES"],
             near_misses=made["MISSES"],
         )
+
+
+def _structures(fields: Mapping[str, Any]) -> set[str]:
+    """Names of the fields that are structures or their space groups, however deep."""
+    found: set[str] = set()
+    for name, field in fields.items():
+        if field["type"] in ("structure", "space_group"):
+            found.add(name)
+        found |= _structures(field.get("fields", {})) | _structures(field.get("columns", {}))
+    return found
 
 
 def _without_keys(fields: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any]:
