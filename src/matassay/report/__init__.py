@@ -1,7 +1,8 @@
 """Reports and replays: from rows of results and logs to tables, plots and pages."""
 
-from ._conditions import Overrules, run_key
+from ._conditions import Overrules, idle_overrules, run_key
 from ._overrule import find_overrules, read_overrules
+from ._reasons import reasons, with_name
 from ._replay import replay_html, write_replay
 from ._report import ReportFiles, report_csv, report_html, report_json, write_report
 from ._statistics import Interval, bounds, pass_at_k, pass_hat_k, success_interval, wilson
@@ -17,9 +18,11 @@ __all__ = [
     "Summary",
     "bounds",
     "find_overrules",
+    "idle_overrules",
     "pass_at_k",
     "pass_hat_k",
     "read_overrules",
+    "reasons",
     "replay_html",
     "report_csv",
     "report_html",
@@ -28,6 +31,7 @@ __all__ = [
     "success_interval",
     "summarise",
     "wilson",
+    "with_name",
     "write_replay",
     "write_report",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from matassay.core import EpisodeResult, Failure
 
+from ._reasons import reasons
 from ._summary import CONDITIONS, Subject, Summary, subject_of
 
 #: Conditions in the order of the paper's figures.
@@ -241,9 +242,15 @@ def failed_runs(summary: Summary, overrules: Overrules) -> list[FailedRun]:
         by_rule, counted = e.failure, cause(e, overrules)
         if by_rule is None or counted is None or subject_of(e).baseline:
             continue
-        reasons = tuple(f"{name}: {text}" for name, text in e.messages.items())
-        found.append(FailedRun(run_key(e), e, by_rule, counted, reasons))
+        said = {name: e.criteria.get(name, False) for name in e.messages}
+        found.append(FailedRun(run_key(e), e, by_rule, counted, tuple(reasons(said, e.messages))))
     return found
+
+
+def idle_overrules(episodes: Iterable[EpisodeResult], overrules: Overrules) -> list[str]:
+    """Runs in the overrules that are not among the failed ones, so that what people said of them changes nothing."""
+    failed = {run_key(e) for e in episodes if e.failure is not None}
+    return [run for run in overrules if run not in failed]
 
 
 def to_json(summary: Summary, overrules: Overrules) -> dict[str, Any]:

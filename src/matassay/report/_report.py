@@ -19,16 +19,20 @@ from matassay.core import EpisodeResult
 
 from . import _conditions, _matrix, _plots
 from ._conditions import Overrules
-from ._html import render
+from ._html import render, short_ids
 from ._quality import quantities
+from ._reasons import reasons
 from ._statistics import LEVEL, MIN_CLUSTERS
 from ._summary import BUCKETS, CONDITIONS, RunSettings, Subject, Summary, subject_of, summarise
 
 #: Heat maps on one page; the CSV has everything.
 MAX_HEAT_MAPS: Final = 12
 
-#: Failed checks that a line of the table of episodes tells.
-MOST_REMARKS: Final = 6
+#: Remarks on an episode that its row tells when it is opened; the CSV and the logs have all.
+MOST_REMARKS: Final = 20
+
+#: Characters of remarks, in one or two of them, that a row of the table of episodes shows without being opened.
+SHORT: Final = 110
 
 COLUMNS: Final = (
     "id", "suite", "group", "span", "condition", "level", "category", "guidance", "agent", "model", "seed", "outcome",
@@ -47,8 +51,8 @@ METHOD: Final = (
     "Student's t as critical value (Dean and Pagano, J. Surv. Stat. Methodol. 3 (2015) 484). The effective number is the "
     "number of episodes over the design effect, which is the cluster-robust (CRV1) variance of Liang and Zeger, "
     "Biometrika 73 (1986) 13, over the binomial one, and at least 1 (1 as well when all episodes went alike, which says "
-    "nothing of how clusters differ). Clusters are instruments (programs, studies), as episodes of one instrument go "
-    f"alike (Miller, arXiv:2411.00640); with fewer than {MIN_CLUSTERS} of them, tasks; with fewer than {MIN_CLUSTERS} "
+    "nothing of how clusters differ). Clusters are groups (an instrument, a program or a study each), as episodes of one "
+    f"group go alike (Miller, arXiv:2411.00640); with fewer than {MIN_CLUSTERS} of them, tasks; with fewer than {MIN_CLUSTERS} "
     "tasks, episodes count as independent (plain Wilson, 1927).",
     "pass@k (Chen et al., arXiv:2107.03374) is the probability that at least one of k episodes of a task succeeds, "
     "pass^k (Yao et al., arXiv:2406.12045) that all k do; unbiased, averaged over tasks. Each seed has other hidden "
@@ -132,6 +136,7 @@ def report_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -
     names = [s.label for s in summary.subjects if not s.baseline] or [s.label for s in summary.subjects]
     tasks = len({e.id for e in summary.episodes})
     seeds = len({e.seed for e in summary.episodes})
+    ids = list(dict.fromkeys(e.id for e in summary.episodes))
     return render(
         "report.html",
         title="MatAssay report" + (": " + ", ".join(names[:4]) + (", …" if len(names) > 4 else "") if names else ""),
@@ -146,7 +151,8 @@ def report_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -
         versions=summary.versions(),
         task_versions=summary.task_versions(),
         method=METHOD,
-        episodes=[{"row": e, "who": subject_of(e).label, "remarks": remarks(e)} for e in summary.episodes],
+        short=dict(zip(ids, short_ids(ids), strict=True)),
+        episodes=[{"row": e, "who": subject_of(e).label, **_folded(remarks(e))} for e in summary.episodes],
         version=__version__,
     )
 
@@ -154,7 +160,9 @@ def report_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -
 def failures_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -> str:
     """The content of ``failures.html``; empty where no agent failed."""
     runs = _conditions.failed_runs(summary, overrules)
-    return render("failures.html", runs=runs, names=_conditions.FAILURES) if runs else ""
+    ids = list(dict.fromkeys(run.episode.id for run in runs))
+    short = dict(zip(ids, short_ids(ids), strict=True))
+    return render("failures.html", runs=runs, short=short, names=_conditions.FAILURES) if runs else ""
 
 
 def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:
@@ -196,16 +204,25 @@ def _quality(summary: Summary) -> list[dict[str, Any]]:
     return tables
 
 
-def remarks(e: EpisodeResult) -> str:
-    """What did not hold, what happened, and what broke, in one line."""
-    parts = [e.messages.get(name) or name.replace("_", " ") for name, holds in e.criteria.items() if not holds]
+def remarks(e: EpisodeResult) -> list[str]:
+    """What broke, what did not hold, and what happened."""
+    parts = reasons(e.criteria, e.messages)
     if len(parts) > MOST_REMARKS:
         parts[MOST_REMARKS:] = [f"{len(parts) - MOST_REMARKS} more"]
     parts += [f"{str(c['name']).replace('_', ' ')} (step {c.get('step')})" for c in e.consequences]
     if e.error:
         line = " ".join(e.error.split())
-        parts.append(line if len(line) <= 200 else line[:199] + "…")
-    return "; ".join(parts)
+        parts.insert(0, line if len(line) <= 200 else line[:199] + "…")
+    return parts
+
+
+def _folded(parts: list[str]) -> dict[str, Any]:
+    """Remarks as a row shows them: a few words, and all of them when it is opened."""
+    line = "; ".join(parts)
+    if len(parts) <= 2 and len(line) <= SHORT:
+        return {"line": line, "more": []}
+    first = parts[0] if len(parts[0]) <= SHORT else parts[0][: SHORT - 1].rstrip() + "…"
+    return {"line": first + (f" and {len(parts) - 1} more" if len(parts) > 1 else ""), "more": parts}
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
@@ -237,7 +254,7 @@ def _figures(summary: Summary) -> list[dict[str, Any]]:
     guidances = sorted({e.guidance for e in summary.episodes})
     for g in guidances:
         with_guidance = f", {g} guidance" if len(guidances) > 1 else ""
-        for table, caption in (("task", "task"), ("level", "level"), ("category", "category"), ("group", "instrument")):
+        for table, caption in (("task", "task"), ("level", "level"), ("category", "category"), ("group", "group")):
             if table != "task" and len({r.key for r in summary.tables[table]}) < 2:
                 continue
             svg = _plots.success_plot(summary, table, g, f"{table}-{g}")

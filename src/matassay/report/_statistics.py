@@ -7,7 +7,7 @@ Interval
     0..1 and does not shrink to a point when all episodes went alike.
 Design effect d
     Variance of the rate by the cluster-robust (CRV1) formula of Liang and Zeger, Biometrika 73 (1986) 13, over the
-    variance of as many independent episodes, never below 1. Clusters are instruments (programs, studies); Student's t
+    variance of as many independent episodes, never below 1. Clusters are groups (instruments, programs, studies); Student's t
     has one degree of freedom less than there are clusters (Cameron and Miller, J. Hum. Resour. 50 (2015) 317). That
     errors of evaluations must be clustered: Miller, arXiv:2411.00640.
 pass@k, pass^k
@@ -42,7 +42,7 @@ class Interval:
     method: str
     """How it was computed, a few words."""
     note: str = ""
-    """Why a weaker method than clustering by instrument was used; empty when it was not."""
+    """Why a weaker method than clustering by group was used; empty when it was not."""
     clusters: int = 0
     """Number of clusters behind it; 0 when episodes count as independent."""
     design_effect: float = 1.0
@@ -94,32 +94,30 @@ def cluster_variance(values: Sequence[float], clusters: Sequence[Hashable]) -> f
     return g / (g - 1) * math.fsum(math.fsum(r) ** 2 for r in sums.values()) / n**2
 
 
-def success_interval(
-    values: Sequence[bool], instruments: Sequence[Hashable], tasks: Sequence[Hashable]
-) -> Interval | None:
+def success_interval(values: Sequence[bool], groups: Sequence[Hashable], tasks: Sequence[Hashable]) -> Interval | None:
     """Success rate with its interval; None without episodes.
 
-    Clusters are instruments where there are at least `MIN_CLUSTERS`, else tasks where there are that many, else
+    Clusters are groups where there are at least `MIN_CLUSTERS`, else tasks where there are that many, else
     episodes count as independent; the note of the result says so.
 
     Parameters
     ----------
     values : sequence of bool
         Success of each graded episode.
-    instruments, tasks : sequence
+    groups, tasks : sequence
         Instrument (program, study) and task of each.
     """
     n = len(values)
     if not n:
         return None
     k = sum(values)
-    n_instruments, n_tasks = len(set(instruments)), len(set(tasks))
-    few = f"{_count(n_instruments, 'instrument')}: too few to cluster by (fewer than {MIN_CLUSTERS})"
-    if n_instruments >= MIN_CLUSTERS:
-        unit, clusters, g, note = "instrument", instruments, n_instruments, ""
+    n_groups, n_tasks = len(set(groups)), len(set(tasks))
+    few = f"{_count(n_groups, 'group')}: too few to cluster by (fewer than {MIN_CLUSTERS})"
+    if n_groups >= MIN_CLUSTERS:
+        unit, clusters, g, note = "group", groups, n_groups, ""
     elif n_tasks >= MIN_CLUSTERS:
         unit, clusters, g = "task", tasks, n_tasks
-        note = f"{few}; clustered by task, so it speaks of these tasks, not of other instruments"
+        note = f"{few}; clustered by task, so it speaks of these tasks, not of other groups"
     else:
         low, high = wilson(k, n)
         note = f"{few}, {_count(n_tasks, 'task')}: episodes taken as independent, so it speaks of these tasks only"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -129,6 +130,27 @@ def test_report_shows_them_and_the_form_can_be_read_back(tmp_path) -> None:
     told = json.loads(report_json(summarise([failed]), overrules))["failures"]
     assert told[0]["counts"]["wrong_choice"] == 1
     assert told[0]["overruled"] == 1
+
+
+def test_reasons_say_their_name_once_and_a_shared_cause_once() -> None:
+    messages = {"gap": "gap: 2 is off", "motion": "si.in: IBRION is 2", "b": "no file", "c": "no file", "lit": "lit"}
+    failed = dataclasses.replace(
+        run(passed=False), criteria=dict.fromkeys([*messages, "silent"], False), messages=messages
+    )
+    (found,) = c.failed_runs(summarise([failed]), {})
+    assert found.reasons == (
+        "gap: 2 is off",
+        "motion: si.in: IBRION is 2",
+        "2 checks fail: no file",
+        "lit: lit",
+    )
+
+
+def test_overrules_that_fit_no_failed_run_are_named() -> None:
+    rows = [run(seed=0), run(seed=1, passed=False)]
+    gone = "research/s12/old@full#0|code|maker/gone"
+    overrules = {run_key(rows[1]): Failure.FORMAT, run_key(rows[0]): Failure.LIMIT, gone: Failure.FORMAT}
+    assert c.idle_overrules(rows, overrules) == [run_key(rows[0]), gone]
 
 
 def test_no_form_where_nobody_failed(tmp_path) -> None:

@@ -248,8 +248,49 @@ def test_page_names_what_a_reader_needs():
     results = [row(seed=n, success=n > 0) for n in range(5)] + [row(seed=9, success=None)]
     text = report_html(summarise(results, [RunSettings("logs/a.eval", "2026-11-29", {"step_limit": "50"})]))
     for needed in ("80.0 %", "5 of 6", "arXiv:2107.03374", "0123456789abcdef", "step limit", "environment error",
-                   "maker/model", "1 instrument: too few to cluster by", "$1.50"):  # fmt: skip
+                   "maker/model", "1 group: too few to cluster by", "$1.50"):  # fmt: skip
         assert needed in text, needed
+
+
+def test_a_row_of_an_episode_is_short_and_opens():
+    many = {f"check_{n}": False for n in range(60)}
+    shared = dict.fromkeys(many, "answer.json is not there")
+    own = {name: f"{name}: 3 differs from the reference" for name in many}
+    text = report_html(
+        summarise(
+            [
+                row("s01-a", success=False, criteria=many, messages=shared),
+                row("s02-b", success=False, criteria=many, messages=own),
+                row("s03-c", success=None, error="the page crashed " * 20),
+            ]
+        )
+    )
+    episodes = text[text.index('<section id="episodes"') :]
+    assert "60 checks fail: answer.json is not there</td>" in episodes
+    assert "<summary>check_0: 3 differs from the reference and 20 more</summary>" in episodes
+    assert "<li>check_19: 3 differs from the reference</li><li>40 more</li>" in episodes
+    summaries = re.findall(r"<summary>(.*?)</summary>", episodes)
+    assert all(len(s) < 130 for s in summaries)
+    assert len(summaries) == 3  # that of the section, and those of two long rows
+    # What all ids begin with is no news.
+    assert '<td class="key" title="instruments/xrd/s01-a">s01-a</td>' in episodes
+    tasks = text[text.index('<section id="tasks"') : text.index('<section id="mishaps"')]
+    assert '<td class="key">s02-b</td>' in tasks
+
+
+def test_groups_and_conditions_have_words_of_their_own():
+    results = [row(group="sem", labels={"code": []}), row(group="xrd", guidance="reduced", labels={"code": ["VASP"]})]
+    text = report_html(summarise(results))
+    nav = re.findall(r'<a href="#(\w+)">([^<]+)</a>', text)
+    assert {at: words for at, words in nav if at in ("groups", "four")} == {
+        "groups": "Span, level, group",
+        "four": "Conditions",
+    }
+    assert len({words for _, words in nav}) == len(nav)
+    assert all(f'id="{at}"' in text for at, _ in nav)
+    assert "<th>group</th>" in text
+    assert ">instrument</th>" not in text
+    assert "<td>no named code</td>" in text
 
 
 def test_plots_are_the_same_every_time():

@@ -110,7 +110,7 @@ def test_interval_of_one_instrument_is_clustered_by_task_and_says_so():
     i = success_interval(values, ["xrd"] * 45, tasks)
     assert i.method == "Wilson, clustered by task"
     assert i.clusters == 9
-    assert "1 instrument" in i.note
+    assert "1 group" in i.note
     p = 5 / 9
     # Residual sums: 5 (1 - p) five times, -5 p four times.
     variance = 9 / 8 * (5 * (5 * (1 - p)) ** 2 + 4 * (5 * p) ** 2) / 45**2
@@ -123,7 +123,7 @@ def test_interval_of_many_instruments_is_clustered_by_them():
     tasks = list(range(80))
     alike = success_interval([g < 4 for g in groups], groups, tasks)
     mixed = success_interval([t % 2 == 0 for t in tasks], groups, tasks)
-    assert alike.method == mixed.method == "Wilson, clustered by instrument"
+    assert alike.method == mixed.method == "Wilson, clustered by group"
     assert alike.note == mixed.note == ""
     assert mixed.design_effect == 1.0  # never narrower than independent episodes
     assert (mixed.low, mixed.high) == pytest.approx(wilson(40, 80, 2.364624), abs=1e-6)
