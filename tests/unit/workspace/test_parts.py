@@ -235,7 +235,7 @@ def test_what_cannot_be_passed_is_refused(argv: list[str], environment: dict[str
 def test_the_place_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MATASSAY_WORKSPACE", str(tmp_path / "env"))
     assert software.place() == tmp_path / "env"
-    with pytest.raises(EnvironmentFailure, match=r"missing.*\n.*cure: python -m matassay"):
+    with pytest.raises(EnvironmentFailure, match=r"missing.*\n.*cure: (make research|.*workspace\.build)"):
         software.find_software()
     monkeypatch.delenv("MATASSAY_WORKSPACE")
     root = software.checkout()
