@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matassay.core import SCHEMA_VERSION, select_tasks
+from matassay.core import SCHEMA_VERSION, select_tasks, suites
 
 from ._console import Format, claim_stdout, counted, say, stderr_console
 from ._needs import check_worlds, usable
@@ -65,4 +65,5 @@ def verify(
                 out.lines(f"{'ok    ' if good == len(own) else 'FAILED'} {c.id:<4} {c.title:<55} {good} of {len(own)}")
             out.lines("", *(f"{r.task} seed {r.seed} {r.check} {CHECKS[r.check].title}: {r.detail}" for r in failed))
             out.lines(f"{counted(len(rows), 'result')}, {len(failed)} failed")
-        raise typer.Exit(1 if failed else 0)
+        broken = {id: why for s in suites().values() for id, why in s.broken.items()}
+        raise typer.Exit(1 if failed or broken else 0)
