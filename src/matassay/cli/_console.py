@@ -6,19 +6,18 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table
 
 #: Width of tables that go into a file or a pipe, where nothing may be cut off.
 WIDE = 240
-
-#: In terminals narrower than this, tables leave out what all ids begin with.
-NARROW = 120
 
 
 class Format(StrEnum):
@@ -45,9 +44,9 @@ class Out:
         return self._console
 
     @property
-    def narrow(self) -> bool:
-        """Whether tables must save room."""
-        return self.console.width < NARROW
+    def terminal(self) -> bool:
+        """Whether a person reads along, so that tables must save room; a pipe gets whole ids."""
+        return self.console.width < WIDE
 
     def table(self, *parts: RenderableType) -> None:
         """Print tables and words."""
@@ -99,6 +98,77 @@ def stderr_console() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def fitting_table(
+    names: Sequence[str],
+    sections: Sequence[Sequence[Sequence[str]]],
+    console: Console,
+    *,
+    right: Collection[str] = (),
+    droppable: Sequence[str] = (),
+    foldable: Collection[str] = (),
+) -> Table:
+    """A table that fits into a terminal: columns are left out whole before any word is cut.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Headings.
+    sections : sequence
+        Rows of cells in rich's markup, by sections.
+    console : Console
+        Where it is printed.
+    right : collection of str
+        Columns of numbers.
+    droppable : sequence of str
+        Columns that may be left out, the first ones first.
+    foldable : collection of str
+        Columns that go on in the next line, at the end of a word, where even that does not help.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [row for section in sections for row in section]
+    widths = {
+        name: max(Text.from_markup(cell).cell_len for cell in (name, *(row[i] for row in rows)))
+        for i, name in enumerate(names)
+    }
+    shown = list(names)
+
+    def fits(gap: int) -> bool:
+        return sum(widths[name] + gap for name in shown) - gap <= console.width
+
+    gap = 2 if fits(2) else 1
+    for name in droppable:
+        if fits(gap):
+            break
+        shown.remove(name)
+    over = sum(widths[name] + gap for name in shown) - gap - console.width
+    for name in sorted(foldable, key=lambda n: -widths[n]):
+        less = max(0, min(over, widths[name] - max(20, len(name))))
+        widths[name], over = widths[name] - less, over - less
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
+    for name in shown:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    kept = [(names.index(name), widths[name] if name in foldable else None) for name in shown]
+    for section in sections:
+        for row in section:
+            table.add_row(*(row[i] if width is None else _in_lines(row[i], width) for i, width in kept))
+        table.add_section()
+    return table
+
+
+def _in_lines(cell: str, width: int) -> str:
+    """A cell in lines of at most a width that end at the ends of words, if the words are not longer."""
+    from rich.text import Text
+
+    lines = [""]
+    for word in re.findall(r"[^ /_-]*[ /_-]?", cell):
+        if lines[-1] and Text.from_markup(lines[-1] + word).cell_len > width:
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(lines)
 
 
 def counted(n: int, noun: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -45,7 +45,10 @@ def grade(
             read = {"files": sorted(files), "refused": refused}
             out.json({**head, "ok": verdict.success, **read, "verdict": asdict(verdict)})
         else:
-            out.lines(*(f"not read: {name}: {why}" for name, why in refused.items()), *_lines(chosen, verdict))
+            out.lines(
+                *(f"not read: {name}: {why}" for name, why in refused.items()),
+                *_lines(chosen, verdict, _tables(chosen)),
+            )
         raise typer.Exit(0 if verdict.success else 1)
 
 
@@ -105,16 +108,70 @@ def _collected(task: Task, files: Mapping[str, bytes]) -> dict[str, Any]:
     return asyncio.run(run_probes(probes, backend=chosen_backend())) if probes else {}
 
 
-def _lines(task: Task, verdict: Verdict) -> list[str]:
-    """One line per check, reasons below."""
+def _lines(task: Task, verdict: Verdict, tables: Mapping[str, str]) -> list[str]:
+    """One line per check, reasons below; what many checks share, once.
+
+    Parameters
+    ----------
+    task, verdict
+        What was asked, and how it was judged.
+    tables : mapping
+        Tables of the answer by the names of the checks of their rows.
+    """
+    checks = {c.name: " (diagnosis)" if c.diagnosis else " (guard)" if c.holds_at_start else "" for c in task.criteria}
+    rows: dict[str, list[bool]] = {}
+    causes: dict[tuple[str, str], list[str]] = {}
+    for name in checks:
+        if name in tables:
+            rows.setdefault(tables[name], []).append(verdict.criteria[name])
+        if not verdict.criteria[name] and (message := verdict.messages.get(name)):
+            causes.setdefault((message, verdict.failures.get(name, "")), []).append(name)
     lines = []
-    for criterion in task.criteria:
-        word = "ok    " if verdict.criteria[criterion.name] else "FAILED"
-        kind = " (diagnosis)" if criterion.diagnosis else " (guard)" if criterion.holds_at_start else ""
-        lines.append(f"{word} {criterion.name}{kind}")
-        if message := verdict.messages.get(criterion.name):
-            failure = verdict.failures.get(criterion.name)
-            lines.append(f"       {message}" + (f" [{failure.replace('_', ' ')}]" if failure else ""))
+    for name, kind in checks.items():
+        table = tables.get(name)
+        if table in rows and table is not None:  # those of its rows that hold, before those that do not
+            held = rows.pop(table)
+            if any(held):
+                lines.append(f"ok     {table}: {sum(held)} of {counted(len(held), 'check')} of its rows")
+        if verdict.criteria[name]:
+            if table is None:
+                lines.append(f"ok     {name}{kind}")
+            continue
+        cause = verdict.messages.get(name, ""), verdict.failures.get(name, "")
+        sharing = causes.get(cause, [name])
+        if sharing[0] == name:
+            lines.append(f"FAILED {name}{kind}" if len(sharing) == 1 else f"FAILED {_some(sharing)}")
+            if cause[0]:
+                many = f"{len(sharing)} checks fail: " if len(sharing) > 1 else ""
+                lines.append(f"       {many}{cause[0]}" + (f" [{cause[1].replace('_', ' ')}]" if cause[1] else ""))
     good = sum(verdict.criteria.values())
     ending = "success" if verdict.success else "no success"
     return [*lines, f"{good} of {counted(len(verdict.criteria), 'check')} hold: {ending}, score {verdict.score:.3f}"]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _tables(task: Task) -> dict[str, str]:
+    """Tables of a task's answer by the names of the checks of their rows."""
+    from matassay.suites.research import folders
+
+    fields = (folders()[task.id].spec.answer or {}).get("fields") or {}
+    others = set(fields)
+    found = {}
+    for table in _table_names(fields):
+        for criterion in task.criteria:
+            if criterion.name.startswith(f"{table}_") and criterion.name not in others:
+                found[criterion.name] = table
+    return found
+
+
+def _table_names(fields: Mapping[str, Any], around: str = "") -> Iterator[str]:
+    """Names of the tables among fields, those inside objects as well, as the names of their checks begin."""
+    for name, field in fields.items():
+        if field.get("type") == "table":
+            yield around + name
+        elif field.get("type") == "object":
+            yield from _table_names(field.get("fields") or {}, f"{around}{name}_")

@@ -8,7 +8,7 @@ import typer
 
 from matassay.core import SCHEMA_VERSION, Task, select_tasks
 
-from ._console import Format, claim_stdout, counted, shortened
+from ._console import Format, claim_stdout, counted, fitting_table, shortened
 
 COLUMNS = ("id", "title", "span", "level", "category", "guidance", "steps", "revision")
 
@@ -26,21 +26,18 @@ def list_tasks(
             out.json({"schema_version": SCHEMA_VERSION, "tasks": [row(t) for t in tasks]})
             return
         from rich.markup import escape
-        from rich.table import Table
 
-        # Where the terminal is narrow, the longest columns are left out, so that no word is broken.
-        common, ids = shortened([t.id for t in tasks]) if out.narrow else ("", [t.id for t in tasks])
-        table = Table(box=None, pad_edge=False, header_style="bold", title=escape(f"{common}/") if common else None)
-        table.title_justify, table.title_style = "left", ""
-        columns = [c for c in COLUMNS if c not in ("title", "category") or not out.narrow]
-        for name in columns:
-            right = name in ("steps", "revision")
-            table.add_column(name, justify="right" if right else "left", no_wrap=out.narrow, overflow="fold")
+        # What all ids begin with stands above the table where there is a terminal; in a pipe each line has its whole id.
+        common, ids = shortened([t.id for t in tasks]) if out.terminal else ("", [t.id for t in tasks])
+        rows = []
         for id, t in zip(ids, tasks, strict=True):
             cells = (id, t.title, t.span, t.level, t.category, ", ".join(t.guidances), t.step_limit, t.revision)
-            named = dict(zip(COLUMNS, cells, strict=True))
-            table.add_row(*(escape(str(named[name])) for name in columns))
-        out.table(table)
+            rows.append([escape(str(cell)) for cell in cells])
+        droppable = ("title", "category", "revision", "guidance")
+        table = fitting_table(
+            COLUMNS, [rows], out.console, right=("steps", "revision"), droppable=droppable, foldable=("id",)
+        )
+        out.table(*([escape(f"{common}/")] if common else []), table)
         out.lines(counted(len(tasks), "task"))
 
 

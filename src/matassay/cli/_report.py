@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from matassay.core import SCHEMA_VERSION, EpisodeResult, MatAssayError, UnknownTask
 
-from ._console import Format, claim_stdout, counted, say
+from ._console import Format, claim_stdout, counted, fitting_table, say
 from ._engine import load_engine
 from ._places import check_port
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from matassay.report import Summary
     from matassay.report.logs import Replay
 
@@ -42,7 +45,7 @@ def report(
                 raise MatAssayError(f"{folder}: there is no such folder")
         load_engine()
         from matassay import evals
-        from matassay.report import find_overrules, read_overrules, summarise, write_report
+        from matassay.report import find_overrules, idle_overrules, read_overrules, summarise, write_report
         from matassay.report.logs import read_settings
 
         results = [r for folder in logdir for r in evals.read_results(folder.resolve())]
@@ -53,43 +56,64 @@ def report(
         overrules = read_overrules(failures) if failures is not None else find_overrules(logdir)
         files = write_report(results, out or logdir[0], settings, overrules)
         summary = summarise(results, settings)
+        _tell_idle(idle_overrules(results, overrules))
         if format is Format.JSON:
             where = {"html": str(files.html), "csv": str(files.csv), "json": str(files.json)}
             real.json({**summary.to_json(), "files": where})
             return
-        real.table(_summary_table(summary, narrow=real.narrow))
+        real.table(_summary_table(summary, real.console))
         real.lines("", *(f"report  {path}" for path in (files.html, files.csv, files.json, files.failures) if path))
         say(*(f"note: {text}" for text in summary.warnings))
 
 
-def _summary_table(summary: Summary, *, narrow: bool) -> Any:
+def _tell_idle(runs: Sequence[str]) -> None:
+    if runs:
+        some = ", ".join(runs[:3]) + (", ..." if len(runs) > 3 else "")
+        say(f"note: causes set by a person change nothing where no run of that name failed: {some}")
+
+
+#: Columns of the table of rates after those that say whose they are.
+RATES: Final = ("graded", "success", "95 % interval", "score", "steps", "on success", "false term.", "invalid")
+
+#: Of those, which a narrow terminal does without, the first ones first.
+SPARED: Final = ("invalid", "false term.", "on success", "steps", "score", "95 % interval")
+
+
+def _short_keys(keys: Sequence[str]) -> list[str]:
+    """The last part of each, if that tells them apart."""
+    last = {key: key.rpartition("/")[2] for key in keys}
+    return [last[key] for key in keys] if len(set(last.values())) == len(last) else list(keys)
+
+
+def _summary_table(summary: Summary, console: Console) -> Table:
     """The rates; where the terminal is narrow, without the last columns, which the page has."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
     left = ("", "agent or model", "guidance")
-    more = () if narrow else ("steps", "on success", "false term.", "invalid")
-    for name in (*left, "graded", "success", "95 % interval", "score", *more):
-        folded = narrow and name == "agent or model"
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=not folded, overflow="fold")
+    sections: list[list[tuple[str, ...]]] = []
     for name in ("overall", "span", "level", "group"):
-        for r in summary.rows(name):
+        rows = summary.rows(name)
+        keys = _short_keys([r.key for r in rows])
+        sections.append([])
+        for key, r in zip(keys, rows, strict=True):
             i = r.success
-            cells = (
-                r.key,
-                escape(r.subject.label),
-                r.guidance,
-                f"{r.scored} of {r.attempted}",
-                "-" if i is None else f"{i.rate:.1%}",
-                "-" if i is None else f"{i.low:.0%} - {i.high:.0%}",
-                *("-" if v is None else f"{v:.{d}f}" for v, d in ((r.score, 2), (r.steps, 1), (r.steps_on_success, 1))),
-                "-" if r.false_termination_rate is None else f"{r.false_termination_rate:.0%}",
-                str(r.invalid_actions),
+            sections[-1].append(
+                (
+                    escape(key),
+                    escape(r.subject.label),
+                    r.guidance,
+                    f"{r.scored} of {r.attempted}",
+                    "-" if i is None else f"{i.rate:.1%}",
+                    "-" if i is None else f"{i.low:.0%} - {i.high:.0%}",
+                    *(
+                        "-" if v is None else f"{v:.{d}f}"
+                        for v, d in ((r.score, 2), (r.steps, 1), (r.steps_on_success, 1))
+                    ),
+                    "-" if r.false_termination_rate is None else f"{r.false_termination_rate:.0%}",
+                    str(r.invalid_actions),
+                )
             )
-            table.add_row(*cells[: len(table.columns)])
-        table.add_section()
-    return table
+    return fitting_table([*left, *RATES], sections, console, right=RATES, droppable=SPARED, foldable=left[:2])
 
 
 def regrade(

@@ -14,7 +14,7 @@ import typer
 from matassay.agents import loop_for
 from matassay.core import SCHEMA_VERSION, EpisodeResult, Guidance, MatAssayError, Span, Task, select_tasks
 
-from ._console import Format, Out, claim_stdout, counted, say, shortened, stderr_console
+from ._console import Format, Out, claim_stdout, counted, fitting_table, say, shortened, stderr_console
 from ._engine import load_engine
 from ._needs import check_model, check_worlds, choose_sandbox, release_worlds, usable
 from ._places import folder_named, log_folder
@@ -330,7 +330,7 @@ def _pages(folder: Path, results: Sequence[EpisodeResult]) -> dict[str, Path]:
     from ._report import log_size, write_folder_replay
 
     files = write_report(evals.read_results(folder), folder, read_settings([folder]))
-    pages = {"report": files.html}
+    pages = {"report": files.html, **({"failures": files.failures} if files.failures else {})}
     if log_size(folder) > TOO_LARGE:
         say(f"For a replay of all these episodes: matassay replay {folder} (with --sample ID, of some)")
         return pages
@@ -340,27 +340,25 @@ def _pages(folder: Path, results: Sequence[EpisodeResult]) -> dict[str, Path]:
 
 def _print(out: Out, results: Sequence[EpisodeResult], files: dict[str, Path]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    # Where the terminal is narrow, what all ids begin with stands above the table, so that no word is broken.
-    common, ids = shortened([r.id for r in results]) if out.narrow else ("", [r.id for r in results])
-    table.add_column("task", overflow="fold")
-    columns = ("guidance", "seed", "outcome", "success", "score", "steps", *(() if out.narrow else ("invalid",)))
-    for name in columns:
-        right = name in ("seed", "score", "steps", "invalid")
-        table.add_column(name, justify="right" if right else "left", no_wrap=True, min_width=len(name))
+    # What all ids begin with stands above the table where there is a terminal, so that no word is broken.
+    common, ids = shortened([r.id for r in results]) if out.terminal else ("", [r.id for r in results])
+    rows = []
     for id, r in zip(ids, results, strict=True):
         success = "-" if r.success is None else "[green]yes[/]" if r.success else "[red]no[/]"
         score = "-" if r.score is None else f"{r.score:.2f}"
-        cells = (r.guidance, str(r.seed), str(r.outcome).replace("_", " "), success, score, str(r.steps))
-        table.add_row(escape(id), *cells, *(() if out.narrow else (str(r.invalid_actions),)))
+        cells = (str(r.seed), str(r.outcome).replace("_", " "), success, score, str(r.steps), str(r.invalid_actions))
+        rows.append((escape(id), r.guidance, *cells))
+    names = ("task", "guidance", "seed", "outcome", "success", "score", "steps", "invalid")
+    droppable = ("invalid", "steps", "outcome")
+    numbers = ("seed", "score", "steps", "invalid")
+    table = fitting_table(names, [rows], out.console, right=numbers, droppable=droppable, foldable=("task",))
     s = summary(results)
     words = f"{s['scored']} of {counted(len(results), 'episode')} graded"
     if s["scored"]:
         words += f": success rate {s['success_rate']:.1%}, mean score {s['mean_score']:.3f}, mean steps {s['mean_steps']:.1f}"
     out.table(*([escape(f"{common}/")] if common else []), table, "", words, "")
-    out.lines(*(f"{what:<7} {path}" for what, path in files.items()))
+    out.lines(*(f"{what:<8} {path}" for what, path in files.items()))
 
 
 def _complain(results: Sequence[EpisodeResult]) -> None:

@@ -2,7 +2,6 @@
 
 from ._conditions import Overrules, idle_overrules, run_key
 from ._overrule import find_overrules, read_overrules
-from ._reasons import reasons, with_name
 from ._replay import replay_html, write_replay
 from ._report import ReportFiles, report_csv, report_html, report_json, write_report
 from ._statistics import Interval, bounds, pass_at_k, pass_hat_k, success_interval, wilson
@@ -22,7 +21,6 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "read_overrules",
-    "reasons",
     "replay_html",
     "report_csv",
     "report_html",
@@ -31,7 +29,6 @@ __all__ = [
     "success_interval",
     "summarise",
     "wilson",
-    "with_name",
     "write_replay",
     "write_report",
 ]

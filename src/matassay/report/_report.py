@@ -52,8 +52,8 @@ METHOD: Final = (
     "number of episodes over the design effect, which is the cluster-robust (CRV1) variance of Liang and Zeger, "
     "Biometrika 73 (1986) 13, over the binomial one, and at least 1 (1 as well when all episodes went alike, which says "
     "nothing of how clusters differ). Clusters are groups (an instrument, a program or a study each), as episodes of one "
-    f"group go alike (Miller, arXiv:2411.00640); with fewer than {MIN_CLUSTERS} of them, tasks; with fewer than {MIN_CLUSTERS} "
-    "tasks, episodes count as independent (plain Wilson, 1927).",
+    f"group go alike (Miller, arXiv:2411.00640); with fewer than {MIN_CLUSTERS} of them, tasks; with fewer than "
+    f"{MIN_CLUSTERS} tasks, episodes count as independent (plain Wilson, 1927).",
     "pass@k (Chen et al., arXiv:2107.03374) is the probability that at least one of k episodes of a task succeeds, "
     "pass^k (Yao et al., arXiv:2406.12045) that all k do; unbiased, averaged over tasks. Each seed has other hidden "
     "numbers, so the k episodes are k instances of the task, not k tries at one.",

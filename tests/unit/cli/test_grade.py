@@ -83,6 +83,16 @@ def test_right_files(grade: Any) -> None:
     assert done.out.endswith("5 of 5 checks hold: success, score 1.000\n")
 
 
+def test_rows_of_a_table_that_hold_stand_in_one_line(grade: Any) -> None:
+    done = grade({"answer.json": ANSWER, "cells/si.vasp": POSCAR})
+    assert "ok     planes: 2 of 2 checks of its rows\n" in done.out
+    assert done.out.count("planes") == 1
+    wrong = [ROWS[0], {"plane": 2, "atoms": 9}]
+    done = grade({"answer.json": {**ANSWER, "planes": wrong}, "cells/si.vasp": POSCAR})
+    assert "ok     planes: 1 of 2 checks of its rows\nFAILED planes_2_atoms\n       " in done.out
+    assert done.out.endswith("4 of 5 checks hold: no success, score 0.750\n")
+
+
 def test_wrong_files_say_why(grade: Any) -> None:
     done = grade({"answer.json": {**ANSWER, "gap": 1.3, "planes": ROWS[:1]}, "cells/si.vasp": POSCAR})
     assert done.code == 1
@@ -122,7 +132,11 @@ def test_links_and_pipes_are_not_read(grade: Any, tmp_path: Path) -> None:
 def test_an_empty_folder(grade: Any) -> None:
     done = grade({})
     assert done.code == 1
-    assert "answer.json is not there [format]" in done.out
+    # Said once, however many checks share it.
+    assert "FAILED gap, planes_1_atoms, planes_2_atoms and 1 more\n" in done.out
+    assert "       4 checks fail: answer.json is not there [format]\n" in done.out
+    assert done.out.count("is not there") == 1
+    assert "ok     planes" not in done.out
 
 
 def test_what_cannot_be_graded(tmp_path: Path) -> None:
