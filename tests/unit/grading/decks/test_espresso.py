@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matassay.core import Failure
-from matassay.grading.decks import CODES, Effective
+from matassay.grading.decks import CODES, DeckFiles, Effective
 from matassay.grading.decks.espresso import _table
 from matassay.grading.decks.espresso._lattice import lattice
 
@@ -378,3 +378,13 @@ def test_a_card_of_later_versions_is_named() -> None:
         assert found.refusal is None, found.refusal
         assert found.values["Hubbard_U.Si"] == 0
         assert any("HUBBARD" in str(problem) for problem in found.problems)
+
+
+@pytest.mark.timeout(20)
+def test_an_input_of_countless_empty_lines_is_read_at_once() -> None:
+    text = b"\n" * 300_000
+    deck = DeckFiles({"input": text}, {"input": "pw.in"}, ".", {"pw.in": text})
+    found = CODES["quantum-espresso"].effective(
+        deck, {"files": {}, "exit_code": 1, "timed_out": False, "stdout": "", "stderr": ""}
+    )
+    assert found.problems

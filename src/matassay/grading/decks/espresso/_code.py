@@ -131,7 +131,7 @@ def reason(stdout: str) -> str | None:
     >>> reason(" %%%%%%%%\n     Error in routine readpp (1):\n     file Si.UPF not found\n %%%%%%%%\n")
     'Error in routine readpp (1): file Si.UPF not found'
     """
-    match = re.search(r"%{8,}\s*\n(.*?)\n\s*%{8,}", stdout, re.DOTALL)
+    match = re.search(r"%{8,}[^\S\n]*\n(.*?)\n[^\S\n]*%{8,}", stdout, re.DOTALL)
     return " ".join(match.group(1).split())[:500] if match else None
 
 
@@ -155,7 +155,7 @@ class _Reading:
         given = self.attempt(read_input, self.text)
         if given is None:
             return
-        card = re.search(r"^\s*HUBBARD\b", self.text, re.MULTILINE | re.IGNORECASE)
+        card = re.search(r"^[^\S\n]*HUBBARD\b", self.text, re.MULTILINE | re.IGNORECASE)
         if card:
             line = self.text.count("\n", 0, card.end()) + 1
             self.b.complain(self.file, "the card HUBBARD came with pw.x 7.1: 6.7 ignores it", line, refuses=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 ORDER = ("control", "system", "electrons", "ions", "cell")
 """Namelists of pw.x in the order in which it reads them."""
 
-_START = re.compile(r"^\s*&(\w+)\s*", re.MULTILINE)
+_START = re.compile(r"^[^\S\n]*&(\w+)\s*", re.MULTILINE)
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^)]*)\))?\s*=")
 _TOKEN = re.compile(r"\s*(?:(\d+)\s*\*\s*)?('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s,;'\"=/!]+)")
 
