@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,13 @@ def short_ids(ids: Sequence[str]) -> list[str]:
     return ["/".join(p[common:]) for p in parts]
 
 
+def breakable(name: str) -> Markup:
+    """An id that may go on in the next line after a part of it."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([/_])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped before
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -87,6 +95,6 @@ def _environment() -> Environment:
         loader=PackageLoader("matassay.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    filters: tuple[Callable[..., str], ...] = (percent, number, count, dollars, words, code, figure)
+    filters: tuple[Callable[..., str], ...] = (percent, number, count, dollars, words, code, figure, breakable)
     made.filters.update({f.__name__: f for f in filters})
     return made

@@ -27,6 +27,8 @@ FAILED: Final = "#f0b9a0"
 
 #: Runs in one drawing; the table of episodes has all.
 MOST_ROWS: Final = 60
+#: Longest name below a column of runs, characters.
+MAX_NAME: Final = 30
 
 
 def quarters_plot(rows: Sequence[Quarters], name: str) -> str:
@@ -102,11 +104,18 @@ def failures_plot(rows: Sequence[FailureRow], name: str) -> str:
         axes.tick_params(length=0)
         handles = [axes.barh(0, 0, color=COLOURS[f], label=str(f).replace("_", " ")) for f in FAILURES]
         axes.legend(
-            handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, fontsize=8.5, borderaxespad=0.2
+            handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, fontsize=8.5, borderaxespad=0.2
         )
         return figure
 
     return _svg(draw, name)
+
+
+def _column(task: str, tasks: list[str]) -> str:
+    """Name of a column: what tells a task apart stands in the last part of its id."""
+    name = _short(task, "task", tasks)
+    name = name if len(name) <= MAX_NAME else task.rpartition("/")[2]
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
 def runs_plot(summary: Summary, name: str) -> str:
@@ -137,7 +146,7 @@ def runs_plot(summary: Summary, name: str) -> str:
         axes.set_ylim(len(lines) - 0.5, -0.5)
         labels = [f"{summary.subjects[s].label[:24]}  {ORDER[c]}  {seed}" for s, c, seed in lines]
         axes.set_yticks(range(len(lines)), labels, fontsize=8)
-        axes.set_xticks(range(len(tasks)), [_short(t, "task", tasks)[:28] for t in tasks], rotation=60, ha="right",
+        axes.set_xticks(range(len(tasks)), [_column(t, tasks) for t in tasks], rotation=60, ha="right",
                         rotation_mode="anchor", fontsize=7.5)  # fmt: skip
         axes.tick_params(length=0)
         for spine in axes.spines.values():

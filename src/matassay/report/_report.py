@@ -182,8 +182,11 @@ def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:
     return {
         "order": _conditions.ORDER,
         "quarters": quarters,
-        "kinds": kinds,
-        "kind_names": sorted({name for row in kinds for name in row.kinds}),
+        "kinds": [
+            {"rows": rows, "names": sorted({name for row in rows for name in row.kinds})}
+            for suite in dict.fromkeys(row.suite for row in kinds)
+            if (rows := [row for row in kinds if row.suite == suite])
+        ],
         "repeats": _conditions.repeats(summary),
         "labels": _conditions.labels(summary),
         "failures": failures if any(sum(f.counts.values()) for f in failures) else [],
@@ -207,8 +210,6 @@ def _quality(summary: Summary) -> list[dict[str, Any]]:
 def remarks(e: EpisodeResult) -> list[str]:
     """What broke, what did not hold, and what happened."""
     parts = reasons(e.criteria, e.messages)
-    if len(parts) > MOST_REMARKS:
-        parts[MOST_REMARKS:] = [f"{len(parts) - MOST_REMARKS} more"]
     parts += [f"{str(c['name']).replace('_', ' ')} (step {c.get('step')})" for c in e.consequences]
     if e.error:
         line = " ".join(e.error.split())
@@ -222,7 +223,9 @@ def _folded(parts: list[str]) -> dict[str, Any]:
     if len(parts) <= 2 and len(line) <= SHORT:
         return {"line": line, "more": []}
     first = parts[0] if len(parts[0]) <= SHORT else parts[0][: SHORT - 1].rstrip() + "…"
-    return {"line": first + (f" and {len(parts) - 1} more" if len(parts) > 1 else ""), "more": parts}
+    rest = [f"{len(parts) - MOST_REMARKS} more"] if len(parts) > MOST_REMARKS else []
+    line = first + (f" and {len(parts) - 1} more" if len(parts) > 1 else "")
+    return {"line": line, "more": parts[:MOST_REMARKS] + rest}
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

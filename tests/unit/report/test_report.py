@@ -267,7 +267,7 @@ def test_a_row_of_an_episode_is_short_and_opens():
     )
     episodes = text[text.index('<section id="episodes"') :]
     assert "60 checks fail: answer.json is not there</td>" in episodes
-    assert "<summary>check_0: 3 differs from the reference and 20 more</summary>" in episodes
+    assert "<summary>check_0: 3 differs from the reference and 59 more</summary>" in episodes
     assert "<li>check_19: 3 differs from the reference</li><li>40 more</li>" in episodes
     summaries = re.findall(r"<summary>(.*?)</summary>", episodes)
     assert all(len(s) < 130 for s in summaries)
@@ -289,6 +289,7 @@ def test_groups_and_conditions_have_words_of_their_own():
     assert len({words for _, words in nav}) == len(nav)
     assert all(f'id="{at}"' in text for at, _ in nav)
     assert "<th>group</th>" in text
+    assert "instruments/<wbr>sem" in text
     assert ">instrument</th>" not in text
     assert "<td>no named code</td>" in text
 
