@@ -111,11 +111,12 @@ def failures_plot(rows: Sequence[FailureRow], name: str) -> str:
     return _svg(draw, name)
 
 
-def _column(task: str, tasks: list[str]) -> str:
-    """Name of a column: what tells a task apart stands in the last part of its id."""
-    name = _short(task, "task", tasks)
-    name = name if len(name) <= MAX_NAME else task.rpartition("/")[2]
-    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
+def _columns(tasks: list[str]) -> list[str]:
+    """Names of columns: where they are long, the last parts of the ids, which tell tasks apart best."""
+    names = [_short(t, "task", tasks) for t in tasks]
+    if any(len(name) > MAX_NAME for name in names):
+        names = [t.rpartition("/")[2] for t in tasks]
+    return [name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…" for name in names]
 
 
 def runs_plot(summary: Summary, name: str) -> str:
@@ -146,7 +147,7 @@ def runs_plot(summary: Summary, name: str) -> str:
         axes.set_ylim(len(lines) - 0.5, -0.5)
         labels = [f"{summary.subjects[s].label[:24]}  {ORDER[c]}  {seed}" for s, c, seed in lines]
         axes.set_yticks(range(len(lines)), labels, fontsize=8)
-        axes.set_xticks(range(len(tasks)), [_column(t, tasks) for t in tasks], rotation=60, ha="right",
+        axes.set_xticks(range(len(tasks)), _columns(tasks), rotation=60, ha="right",
                         rotation_mode="anchor", fontsize=7.5)  # fmt: skip
         axes.tick_params(length=0)
         for spine in axes.spines.values():

@@ -9,7 +9,16 @@ import pytest
 
 from matassay.core import EpisodeResult, Failure, MatAssayError, Outcome
 from matassay.report import _conditions as c
-from matassay.report import find_overrules, read_overrules, report_html, report_json, run_key, summarise, write_report
+from matassay.report import (
+    _matrix,
+    find_overrules,
+    read_overrules,
+    report_html,
+    report_json,
+    run_key,
+    summarise,
+    write_report,
+)
 
 
 def run(
@@ -182,3 +191,13 @@ def test_many_runs_still_make_a_page() -> None:
         for m in range(3)
     ]
     assert report_html(summarise(rows)).count("<svg") >= 3
+
+
+def test_names_below_the_runs_tell_tasks_apart() -> None:
+    near = [f"research/a_study_of_many_words/{n:02}-task" for n in range(2)]
+    far = [
+        "instruments/sem/s01-vent",
+        *(f"research/a_study_of_many_words/{n:02}-a-name-as-long-as-it-is" for n in range(2)),
+    ]
+    assert _matrix._columns(near) == ["00-task", "01-task"]
+    assert _matrix._columns(far) == ["s01-vent", "00-a-name-as-long-as-it-is", "01-a-name-as-long-as-it-is"]
