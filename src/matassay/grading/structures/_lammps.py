@@ -24,7 +24,7 @@ _STYLES: Mapping[str, tuple[int, int]] = {
 }
 
 _SECTION = re.compile(r"[A-Z][A-Za-z]+(?: [A-Z][A-Za-z]+)*")
-_BOX = re.compile(r"(.*?)\s+([xyz])lo\s+\2hi")
+_BOX = {"xlo xhi": "x", "ylo yhi": "y", "zlo zhi": "z"}
 
 
 def read_lammps(text: str, species: Sequence[str] | None = None) -> Crystal:
@@ -93,10 +93,10 @@ def _box(header: list[str]) -> tuple[Floats, Floats]:
     tilt = [0.0, 0.0, 0.0]
     for line in header:
         words = line.split()
-        if match := _BOX.fullmatch(line):
-            bounds = [number(w) for w in match[1].split()]
+        if axis := _BOX.get(" ".join(words[-2:])):
+            bounds = [number(w) for w in words[:-2]]
             if len(bounds) == 2 and bounds[0] is not None and bounds[1] is not None:
-                limits[match[2]] = (bounds[0], bounds[1])
+                limits[axis] = (bounds[0], bounds[1])
         elif words[-3:] == ["xy", "xz", "yz"]:
             found = [number(w) for w in words[:-3]]
             if len(found) != 3 or None in found:
