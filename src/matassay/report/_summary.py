@@ -30,6 +30,9 @@ MIN_SEEDS: Final = 3
 #: Kinds of sandbox that leave holes.
 WEAK_SANDBOXES: Final = ("none", "sandlock")
 
+#: What a sandbox tells among its versions that is another in every episode, and no version of anything.
+OF_THE_EPISODE: Final = ("memory_peak", "oom_kills", "user")
+
 LEVEL_ORDER: Final = ("easy", "medium", "hard")
 
 #: Condition names of the papers: span x guidance.
@@ -182,10 +185,7 @@ class Summary:
 
     def versions(self) -> dict[str, list[str]]:
         """All versions of each program, font and package behind the rows."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for e in self.episodes:
-            for name, version in e.versions.items():
-                found[name].add(str(version))
+        found = _versions(self.episodes)
         return {name: sorted(values) for name, values in sorted(found.items())}
 
 
@@ -387,7 +387,8 @@ def _versions(episodes: Sequence[EpisodeResult]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for e in episodes:
         for name, version in e.versions.items():
-            found[name].add(str(version))
+            if name not in OF_THE_EPISODE:
+                found[name].add(str(version))
     return found
 
 

@@ -169,6 +169,14 @@ def test_warnings():
     assert "no finished episodes" in warnings_of()
 
 
+def test_what_every_sandbox_has_of_its_own_is_no_version():
+    rows = [
+        row(seed=n, versions={"lammps": "1", "user": f"6{n} (we are root)", "memory_peak": f"{n}"}) for n in range(2)
+    ]
+    assert "different versions" not in warnings_of(*rows)
+    assert summarise(rows).versions() == {"lammps": ["1"]}
+
+
 def test_an_episode_given_twice_counts_once():
     assert overall([row(), row(), row(seed=1)]).attempted == 2
 
