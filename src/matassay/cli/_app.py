@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         say(f"matassay: {error}")
         if isinstance(error, EnvironmentFailure):
-            say("`matassay doctor` lists what is missing, with the command that mends it.")
+            say("`matassay doctor` lists what is missing, with the command that mends it; `make setup` does it all.")
         return BAD_USE
     except Exception as error:
         if debug:
