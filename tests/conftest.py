@@ -10,7 +10,9 @@ import hypothesis
 import pytest
 
 # Settings of the engine, keys and addresses of model providers, our own variables.
-FOREIGN = re.compile(r"INSPECT_.*|MATASSAY_(?!(?:BROWSER(?:_SANDBOX)?|WORKSPACE)$).*|.*_API_KEY|.*_BASE_URL|.*_AUTH_TOKEN")
+FOREIGN = re.compile(
+    r"INSPECT_.*|MATASSAY_(?!(?:BROWSER(?:_SANDBOX)?|WORKSPACE)$).*|.*_API_KEY|.*_BASE_URL|.*_AUTH_TOKEN"
+)
 
 # Without a deadline: how fast an example runs says nothing on a shared machine. `ci` draws the same examples each
 # time, so that a red build can be repeated.

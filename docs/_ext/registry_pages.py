@@ -54,7 +54,11 @@ def group_page(suite: str, group: str, tasks: list[Task], folder: Path) -> str:
         lines += [criterion_row(c) for c in task.criteria]
     readme = readme_of(suite, group)
     if readme is not None:
-        for page in (readme, *sorted((readme.parent / "docs").glob("*.md")), *sorted(readme.parent.glob("*/README.md"))):
+        for page in (
+            readme,
+            *sorted((readme.parent / "docs").glob("*.md")),
+            *sorted(readme.parent.glob("*/README.md")),
+        ):
             path = Path(os.path.relpath(page, folder)).as_posix()
             lines += ["", f"```{{include}} {path}", ":heading-offset: 1", ":relative-images:", "```"]
     return "\n".join([*lines, ""])
