@@ -19,7 +19,8 @@ from typing import Any
 
 import yaml
 
-STATE, PREFIX = Path(os.environ["DOUBLE_STATE"]), Path(os.environ["DOUBLE_PREFIX"])
+# Empty where nobody runs this: pytest imports it to look for examples in its docstrings.
+STATE, PREFIX = (Path(os.environ.get(name, "")) for name in ("DOUBLE_STATE", "DOUBLE_PREFIX"))
 
 
 def options(args: list[str], valued: tuple[str, ...]) -> tuple[dict[str, list[str]], list[str]]:

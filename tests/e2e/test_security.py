@@ -278,7 +278,7 @@ async def test_drawing_success_on_the_page_is_no_success(cheat: Cheat) -> None:
         "for (const e of document.querySelectorAll('*')) { if (!e.children.length) e.textContent = 'SUCCESS DONE 45 kV'; }"
         "window.success = window.done = true; window.matassay.success = true;"
     )
-    await cheat.episode.evidence()
+    await cheat.episode.conclude()
     assert not cheat.episode.grade().success
     assert cheat.episode.grade().score == 0
 
@@ -330,7 +330,7 @@ async def test_file_names_stay_in_the_folder() -> None:
             for action in _moves(moves.enter(screen, "File name", name, role="textbox")):
                 await cheat.episode.perform([action])
             await cheat.act("left_click", coordinate=list(screen.find("button", "Save").center))
-            assert {a.name for a in (await cheat.episode.evidence()).artefacts} == before, name
+            assert {a.name for a in (await cheat.episode.conclude()).artefacts} == before, name
     finally:
         await cheat.episode.close()
 
