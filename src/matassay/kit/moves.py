@@ -40,17 +40,23 @@ def press(screen: Observation, name: str, role: str = "button") -> Move:
 
 
 def choose(screen: Observation, name: str, option: str) -> Move:
-    """Choose from a drop-down list: open it, then click the option, scrolling to it if need be."""
+    """Choose from a drop-down list: open it, then click the option, scrolling down and then up to it if need be."""
     screen = yield from click(screen.find("combobox", name))
+    # A list opens where its present entry is, so that the option may lie above: up once the end is reached.
+    direction = "down"
+    shown: list[str] = []
     for _ in range(20):
         found = [n for n in screen.find_all("option", option) if _inside_list(screen, n)]
         if found:
             return (yield from click(found[0]))
-        box = screen.find_all("option")[0].center
+        options = screen.find_all("option")
+        if shown == [n.name for n in options]:
+            direction = "up"
+        shown = [n.name for n in options]
         screen = yield {
             "action": "scroll",
-            "coordinate": list(box),
-            "scroll_direction": "down",
+            "coordinate": list(options[0].center),
+            "scroll_direction": direction,
             "scroll_amount": 2,
         }
     raise LookupError(f"{name}: no option {option!r} in the list")
