@@ -86,13 +86,6 @@ def choose_sandbox(kind: str | None) -> None:
     os.environ[SANDBOX_VARIABLE] = kind
 
 
-#: What weaker sandboxes do not do.
-WEAK = {
-    "sandlock": "weaker, it shows the host's processes and parts of its files",
-    "none": "what the agent writes runs as you, unprotected",
-}
-
-
 def _check_sandbox() -> None:
     """Find out once, before any episode, whether there can be a sandbox and what it works with.
 
@@ -116,7 +109,7 @@ def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
     EnvironmentFailure
         If all are skipped.
     """
-    from matassay.worlds.workspace import CONTAINERS, chosen_backend, missing
+    from matassay.worlds.workspace import CONTAINERS, WEAK, chosen_backend, missing
 
     if chosen_backend() in CONTAINERS:  # whose image has them; that is looked at when the container is there
         return list(tasks), {}

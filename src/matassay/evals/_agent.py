@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import anyio
@@ -26,10 +26,20 @@ from inspect_ai.tool import Tool, ToolCall
 from inspect_ai.util import LimitExceededError, SandboxEnvironment, sandbox, store_as
 
 from matassay.agents import describe
-from matassay.core import SCREEN, EnvironmentFailure, Episode, Guidance, MatAssayError, Outcome, find_task
+from matassay.core import (
+    SCREEN,
+    EnvironmentFailure,
+    Episode,
+    Guidance,
+    MatAssayError,
+    Outcome,
+    StepLimitReached,
+    find_task,
+)
 from matassay.worlds.workspace import CONTAINERS, WorkspaceWorld, chosen_backend
 
 from ._clean import clean_answers
+from ._code_budget import TimeIsUp
 from ._containers import EngineWorkspace
 from ._record import Live, Record, current, keep, register, release
 from ._sandbox import WorkspaceSandbox
@@ -140,20 +150,29 @@ def gui() -> Solver:
         live, record = current()
         clean_answers(get_model())
         state.messages = opening(live)
-        try:
-            await _converse(state, live, record)
-        except LimitExceededError as limit:
-            record.end(Outcome.LIMIT, limit.message)
-            raise
-        except AgentFailure as failure:
-            record.end(Outcome.AGENT_ERROR, str(failure))
-        except Exception as error:
-            # The world broke, or the provider did (after the engine's own retries): neither is the agent's doing.
-            record.end(Outcome.ENVIRONMENT_ERROR, describe(error))
-            raise
+        await ending(lambda: _converse(state, live, record), record)
         return state
 
     return solve
+
+
+async def ending(converse: Callable[[], Awaitable[None]], record: Record) -> None:
+    """Let an agent act and note how that ends."""
+    try:
+        await converse()
+    except TimeIsUp as over:
+        record.end(Outcome.LIMIT, str(over))
+    except StepLimitReached:
+        record.end(Outcome.LIMIT)
+    except LimitExceededError as limit:
+        record.end(Outcome.LIMIT, limit.message)
+        raise
+    except AgentFailure as failure:
+        record.end(Outcome.AGENT_ERROR, str(failure))
+    except Exception as error:
+        # The world broke, or the provider did (after the engine's own retries): neither is the agent's doing.
+        record.end(Outcome.ENVIRONMENT_ERROR, describe(error))
+        raise
 
 
 def opening(live: Live) -> list[ChatMessage]:

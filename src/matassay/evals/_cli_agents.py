@@ -35,9 +35,9 @@ from matassay.agents import describe
 from matassay.core import MatAssayError, Outcome
 from matassay.worlds.workspace import WorkspaceEnded
 
-from ._agent import AgentFailure
+from ._agent import AgentFailure, ending
 from ._clean import clean_answers
-from ._code_agent import PLACE, ending
+from ._code_agent import PLACE
 from ._code_budget import Clock, TimeIsUp, budget
 from ._record import Live, Record, current, keep
 

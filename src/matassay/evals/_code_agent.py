@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import anyio
@@ -23,12 +23,11 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolInfo
-from inspect_ai.util import LimitExceededError
 
-from matassay.agents import CODE, TOOLS, describe
-from matassay.core import MatAssayError, Outcome, StepLimitReached
+from matassay.agents import CODE, TOOLS
+from matassay.core import MatAssayError, Outcome
 
-from ._agent import MAX_NUDGES, AgentFailure
+from ._agent import MAX_NUDGES, ending
 from ._clean import clean_answers
 from ._code_budget import Clock, TimeIsUp, budget
 from ._code_history import DEFAULT_CONTEXT, History
@@ -130,25 +129,6 @@ def code_agent(
         return state
 
     return solve
-
-
-async def ending(converse: Callable[[], Awaitable[None]], record: Record) -> None:
-    """Let an agent act and note how that ends."""
-    try:
-        await converse()
-    except TimeIsUp as over:
-        record.end(Outcome.LIMIT, str(over))
-    except StepLimitReached:
-        record.end(Outcome.LIMIT)
-    except LimitExceededError as limit:
-        record.end(Outcome.LIMIT, limit.message)
-        raise
-    except AgentFailure as failure:
-        record.end(Outcome.AGENT_ERROR, str(failure))
-    except Exception as error:
-        # The world broke, or the provider did (after the engine's own retries): neither is the agent's doing.
-        record.end(Outcome.ENVIRONMENT_ERROR, describe(error))
-        raise
 
 
 class _Loop:

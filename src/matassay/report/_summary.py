@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from matassay.core import EpisodeResult, Outcome
+from matassay.worlds.workspace import WEAK
 
 from ._quality import Measured
 from ._statistics import Interval, bounds, mean, pass_curves, success_interval
@@ -26,9 +27,6 @@ NEEDED_BASELINES: Final = ("reference", "random", "null")
 BUCKETS: Final = ("input", "cache_read", "cache_write", "output")
 
 MIN_SEEDS: Final = 3
-
-#: Kinds of sandbox that leave holes.
-WEAK_SANDBOXES: Final = ("none", "sandlock")
 
 #: What a sandbox tells among its versions that is another in every episode, and no version of anything.
 OF_THE_EPISODE: Final = ("memory_peak", "oom_kills", "user")
@@ -331,7 +329,7 @@ def _warnings(episodes: Sequence[EpisodeResult], subjects: Sequence[Subject]) ->
     if not episodes:
         yield "There are no finished episodes in these logs."
         return
-    weak = sorted({kind for e in episodes if (kind := e.versions.get("sandbox", "").split(" ")[0]) in WEAK_SANDBOXES})
+    weak = sorted({kind for e in episodes if (kind := e.versions.get("sandbox", "").split(" ")[0]) in WEAK})
     if weak:
         yield (
             f"Some episodes ran in the sandbox {' and '.join(weak)}, which does not keep an agent from the references or "

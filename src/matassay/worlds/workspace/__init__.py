@@ -1,6 +1,6 @@
 """A sandboxed place to calculate in: files, programs and a Python environment, without a network."""
 
-from ._box import BACKENDS, CONTAINERS, open_workspace, probe_sandbox
+from ._box import BACKENDS, CONTAINERS, WEAK, open_workspace, probe_sandbox
 from ._probes import run_probes
 from ._reader import Caps, harvest
 from ._types import HOME, Completed, Limits, Outputs, Process, Workspace, WorkspaceEnded
@@ -12,6 +12,7 @@ __all__ = [
     "CONTAINERS",
     "HOME",
     "SANDBOX_VARIABLE",
+    "WEAK",
     "Caps",
     "Completed",
     "Limits",

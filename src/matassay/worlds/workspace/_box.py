@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from matassay.core import EnvironmentFailure, MatAssayError
 
@@ -13,10 +14,18 @@ from ._reader import Caps
 from ._types import Limits, Workspace
 from .software import Software, find_software
 
-__all__ = ["BACKENDS", "CONTAINERS", "Limits", "Workspace", "open_workspace", "probe_sandbox"]
+__all__ = ["BACKENDS", "CONTAINERS", "WEAK", "Limits", "Workspace", "open_workspace", "probe_sandbox"]
 
 #: Kinds of sandboxes. ``auto`` is bubblewrap: anything weaker is only ever taken by name.
 BACKENDS = ("auto", "bubblewrap", "sandlock", "none")
+
+#: Those of them that leave holes, and what they do not do: no result of theirs can be compared.
+WEAK: Mapping[str, str] = MappingProxyType(
+    {
+        "sandlock": "weaker, it shows the host's processes and parts of its files",
+        "none": "what the agent writes runs as you, unprotected",
+    }
+)
 
 #: Kinds that an engine makes, from a daemon or a cluster, and hands to `WorkspaceWorld.attach`.
 CONTAINERS = ("docker", "k8s")

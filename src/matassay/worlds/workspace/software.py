@@ -15,14 +15,20 @@ from typing import NamedTuple
 
 from matassay.core import EnvironmentFailure, MatAssayError
 
-_PACKAGE = Path(__file__).parents[2]
+
+def package_folder() -> Path:
+    """Our own source: what must never be seen in a sandbox."""
+    return Path(__file__).parents[2]
+
+
+def checkout() -> Path | None:
+    """The folder that holds our source, tests and git history, if we run from one."""
+    root = package_folder().parents[1]
+    return root if (root / "pyproject.toml").is_file() and package_folder().parent.name == "src" else None
+
 
 #: Command that builds the environment: in a checkout the one that also installs what else is needed.
-BUILD = (
-    "make research"
-    if _PACKAGE.parent.name == "src" and (_PACKAGE.parents[1] / "Makefile").is_file()
-    else f"{sys.executable} -m matassay.worlds.workspace.build"
-)
+BUILD = "make research" if checkout() is not None else f"{sys.executable} -m matassay.worlds.workspace.build"
 
 
 class _Program(NamedTuple):
@@ -90,17 +96,6 @@ def place() -> Path:
         return root / ".workspace"
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(data) / "matassay" / "workspace"
-
-
-def package_folder() -> Path:
-    """Our own source: what must never be seen in a sandbox."""
-    return Path(__file__).parents[2]
-
-
-def checkout() -> Path | None:
-    """The folder that holds our source, tests and git history, if we run from one."""
-    root = package_folder().parents[1]
-    return root if (root / "pyproject.toml").is_file() and package_folder().parent.name == "src" else None
 
 
 def find_software() -> Software:

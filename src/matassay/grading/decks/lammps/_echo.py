@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ._rewrite import unquoted
+
 _QUOTED = re.compile(r'"""(.*?)"""|"([^"]*)"|\'([^\']*)\'|(\S+)', re.DOTALL)
 
 
@@ -64,15 +66,10 @@ def executed(screen: str, known: frozenset[str]) -> list[list[str]]:
 
 def _substituted_later(line: str) -> bool:
     """Whether a ``$`` stands outside quotes: then LAMMPS echoes the line again, substituted."""
-    quote = ""
-    for i, char in enumerate(line):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char == "#":
+    for i, char in unquoted(line):
+        if char == "#":
             return False
-        elif char == "$" and i + 1 < len(line):
+        if char == "$" and i + 1 < len(line):
             return True
     return False
 

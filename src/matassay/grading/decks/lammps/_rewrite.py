@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 _COMMAND = re.compile(r"^(run|minimize|quit|timer|echo|neb|neb/spin|temper|temper/grem|prd|tad|hyper|log)\b(.*)$")
 _QUOTED_RUN = re.compile(r'(["\'])(run|minimize)\s+([^"\']*)\1')
@@ -41,17 +41,21 @@ def logical_lines(text: str) -> list[tuple[int, str]]:
     return out
 
 
-def without_comment(line: str) -> str:
-    """The line up to an unquoted ``#``."""
+def unquoted(line: str) -> Iterator[tuple[int, str]]:
+    """Places and characters of a line that stand outside quotes."""
     quote = ""
     for i, char in enumerate(line):
         if quote:
             quote = "" if char == quote else quote
         elif char in "\"'":
             quote = char
-        elif char == "#":
-            return line[:i]
-    return line
+        else:
+            yield i, char
+
+
+def without_comment(line: str) -> str:
+    """The line up to an unquoted ``#``."""
+    return next((line[:i] for i, char in unquoted(line) if char == "#"), line)
 
 
 def rewrite(text: str, names: str, *, main: bool) -> str:
