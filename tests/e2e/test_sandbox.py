@@ -30,6 +30,7 @@ from matassay.worlds.workspace import (
     software,
 )
 from matassay.worlds.workspace import _bubblewrap as bubblewrap
+from matassay.worlds.workspace._ipc import left_by
 
 MIB = 1 << 20
 INPUTS = {"data.csv": b"1,2\n", "sub/more.txt": b"more"}
@@ -510,6 +511,15 @@ async def test_the_weaker_kinds_work_and_say_what_they_are(weak: Workspace) -> N
     outputs = await weak.conclude()
     assert outputs.files == {"answer.json": b"x\n", "a/b": b"in"}
     assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004343\0" in read(p)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's sandboxes have users of their own")
+async def test_the_weaker_kinds_leave_no_shared_memory_behind(weak: Workspace) -> None:
+    made = await weak.run(["sh", "-c", "ipcmk -M 4096; ipcmk -S 1; ipcmk -Q; id -u"])
+    uid = int(made.stdout.split()[-1])
+    assert any(left_by(uid).values())  # sandlock's own at the least
+    await weak.conclude()
+    assert not any(left_by(uid).values())
 
 
 def read(path: Path) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -319,3 +321,38 @@ def test_folders_of_dead_hosts_are_removed(monkeypatch: pytest.MonkeyPatch, tmp_
     _folder.remove_leftovers()
     assert alive.exists()
     assert not dead.exists()
+
+
+# --- the first process --------------------------------------------------------------------------------------
+
+MASKS = """
+import _signal as signal, socket
+from matassay.worlds.workspace._inside import Server
+
+def masked(where):
+    print(where, signal.SIGCHLD in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+class Polling:
+    def register(self, *_): ...
+    def poll(self):
+        masked("polling")
+        return [(ours.fileno(), 1)]
+
+class Masked(Server):
+    def request(self):
+        masked("working")
+        return next(more)
+
+more = iter([True, False])
+theirs, ours = socket.socketpair()
+server = Masked(ours, 0)
+server.poll = Polling()
+server.serve()
+masked("after")
+"""
+
+
+def test_the_end_of_a_program_breaks_off_nothing_but_the_poll() -> None:
+    # Under sandlock a directory listing or a fork would otherwise fail with EINTR, and the sandbox end.
+    done = subprocess.run([sys.executable, "-c", MASKS], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["polling", "False", "working", "True"] * 2 + ["after", "True"]

@@ -28,6 +28,7 @@ from matassay.core import EnvironmentFailure
 from ._arguments import RUN, Sources
 from ._bubblewrap import free_user, release_user
 from ._channel import Channel
+from ._ipc import remove_ipc
 from ._reader import Caps
 from ._served import DEADLINE, Served
 from ._streams import Collector
@@ -77,6 +78,8 @@ class FolderWorkspace(Served):
         if self._guard is not None:
             raise EnvironmentFailure("a sandbox is started once")
         self._uid = free_user() if os.geteuid() == 0 else None
+        if self._uid is not None:
+            remove_ipc(self._uid)  # of one whose host was killed
         self._channel = Channel()
         try:
             self._top = await asyncio.to_thread(self._fill)
@@ -226,14 +229,13 @@ class FolderWorkspace(Served):
         if self._guard is None:
             return
         if self._guard.returncode is None:
-            await asyncio.to_thread(kill_descendants, self._guard.pid)
-            with contextlib.suppress(ProcessLookupError):
-                self._guard.kill()
+            await asyncio.to_thread(kill_with_descendants, self._guard.pid)
         if self._channel is not None:
             self._channel.close()
         await self._guard.wait()
         if self._uid is not None:
             await asyncio.to_thread(kill_user, self._uid)
+            await asyncio.to_thread(remove_ipc, self._uid)
 
 
 def _parents() -> dict[int, int]:
@@ -247,8 +249,8 @@ def _parents() -> dict[int, int]:
     return found
 
 
-def kill_descendants(root: int) -> None:
-    """Kill what descends from a process, again as long as something does; orphans fall back to it."""
+def kill_with_descendants(root: int) -> None:
+    """Kill what descends from a process, again as long as something does, since orphans fall back to it; then itself."""
     for _ in range(1000):
         parents, found = _parents(), {root}
         size = 0
@@ -256,10 +258,15 @@ def kill_descendants(root: int) -> None:
             size = len(found)
             found |= {pid for pid, parent in parents.items() if parent in found}
         if found == {root}:
-            return
+            break
         for pid in found - {root}:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            _kill(pid)
+    _kill(root)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def kill_user(uid: int) -> None:
@@ -273,8 +280,7 @@ def kill_user(uid: int) -> None:
         if not found:
             return
         for pid in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            _kill(pid)
 
 
 def remove_leftovers() -> None:

@@ -27,6 +27,7 @@ READY, STARTED, FAILED, EXITED = 1, 2, 3, 4
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _MOST_DESCRIPTORS = 16
 _KILL = 9
+_CHILD = (signal.SIGCHLD,)
 
 
 def _pack(*numbers: int) -> bytes:
@@ -60,7 +61,7 @@ class Server:
         self.poll.register(awake, select.POLLIN)
         self.answer(READY, 0, os.getpid())
         while True:
-            for fd, _ in self.poll.poll():
+            for fd, _ in self.wait():
                 if fd == awake:
                     os.read(awake, 4096)
                     self.reap()
@@ -69,6 +70,18 @@ class Server:
                         return
                 elif fd in self.starting:  # it may have been settled on the way
                     self.settle(fd)
+
+    def wait(self) -> list[tuple[int, int]]:
+        """What there is to do; the only moment at which the end of a program may interrupt us.
+
+        Where a supervisor answers system calls (sandlock), a signal breaks off many that are never broken off
+        otherwise, `listdir` and `fork` among them. One that comes between the two calls is told by the descriptor.
+        """
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD)
+        try:
+            return self.poll.poll()
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD)
 
     def answer(self, kind: int, number: int, value: int) -> None:
         """Tell the host."""
@@ -142,6 +155,7 @@ class Server:
                 os.dup2(fd, target)
             os.chdir(cwd)
             os.umask(0o022)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD)
             os.execvpe(argv[0], argv, dict(pair.split(b"=", 1) for pair in environ))  # noqa: S606 - no shell is wanted
         except OSError as error:
             os.write(tell, (error.errno or 1).to_bytes(4, "big"))
