@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from matassay.core import Failure
 from matassay.grading.decks import CODES, Effective
+from matassay.grading.decks.vasp import _values
 
 VASP = CODES["vasp"]
 
@@ -160,7 +161,9 @@ def test_first_letter_of_precision_counts(word: str, canonical: str) -> None:
         ("ALGO = F", "fast", 68),
         ("ALGO = Normal", "normal", 38),
         ("ALGO = N", "normal", 38),
-        ("ALGO = Nothing", "nothing", 2),
+        ("ALGO = Nothing", "none", 2),
+        ("IALGO = 2", "none", 2),
+        ("ALGO = Conjugate", "all", 58),
         ("ALGO = VeryFast", "veryfast", 48),
         ("IALGO = 48", "veryfast", 48),
         ("ALGO = All", "all", 58),
@@ -171,6 +174,96 @@ def test_first_letter_of_precision_counts(word: str, canonical: str) -> None:
 def test_two_tags_for_the_algorithm(incar: str, algorithm: str, number: int) -> None:
     found = values(incar)
     assert (found["ALGO"], found["IALGO"]) == (algorithm, number)
+
+
+@pytest.mark.parametrize(
+    ("tag", "one", "other", "same"),
+    [
+        ("ALGO", "Old Fast", "of", True),
+        ("ALGO", "Old VeryFast", "VeryFast", False),
+        ("ALGO", "GW0", "EVGW0", True),
+        ("ALGO", "RPA", "ACFDT", True),
+        ("ALGO", "EVGW0R", "EVGW0", False),
+        ("PREC", "SingleN", "Single", False),
+        ("GGA", "PZ", "CA", True),
+        ("GGA", "CA_C", "CA", False),
+        ("GGA", "PBE", "PE", False),
+        ("XC", "SCAN_X PBE_C", "scan_x  pbe_c", True),
+        ("XC", "SCAN_X PBE_C", "SCAN_X", False),
+    ],
+)
+def test_words_with_the_same_meaning(tag: str, one: str, other: str, same: bool) -> None:
+    assert (values(f"{tag} = {one}")[tag] == values(f"{tag} = {other}")[tag]) is same
+    assert VASP.canonical(tag, one)[1] == values(f"{tag} = {one}")[tag]
+
+
+RELAXATION = "ENCUT = 400; NSW = 100; IBRION = 2; ISIF = 4; EDIFFG = -0.01; ISMEAR = 0; SIGMA = 0.05; NBANDS = 24"
+"""INCAR of a run of VASP 6 on chromium whose OUTCAR is public."""
+
+
+def test_defaults_are_those_that_vasp_prints() -> None:
+    printed = {
+        "NWRITE": 2, "PREC": "normal", "ISTART": 0, "ICHARG": 2, "ISPIN": 1, "LSORBIT": False, "INIWAV": 1,
+        "LASPH": False, "NELM": 60, "NELMIN": 2, "NELMDL": -5, "EDIFF": 1e-4, "LREAL": False, "NLSPLINE": False,
+        "GGA_COMPAT": True, "LMAXMIX": 2, "VOSKOWN": 0, "NBLOCK": 1, "KBLOCK": 100, "NFREE": 1, "IWAVPR": 11, "ISYM": 2,
+        "LCORR": True, "POTIM": 0.5, "TEBEG": 0, "TEEND": 0, "SMASS": -3, "SCALEE": 1, "NPACO": 256, "APACO": 10,
+        "PSTRESS": 0, "NUPDOWN": -1, "IALGO": 38, "LDIAG": True, "LSUBROT": False, "IMIX": 4, "AMIX": 0.4, "BMIX": 1,
+        "AMIX_MAG": 1.6, "BMIX_MAG": 1, "AMIN": 0.1, "WC": 100, "INIMIX": 1, "MIXPRE": 1, "MAXMIX": -45,
+        "WEIMIN": 0.001, "DEPER": 0.3, "TIME": 0.4, "LWAVE": True, "LDOWNSAMPLE": False, "LCHARG": True,
+        "LVTOT": False, "LVHAR": False, "LELF": False, "LORBIT": 0, "LMONO": False, "LDIPOL": False, "IDIPOL": 0,
+        "EPSILON": 1, "LHFCALC": False, "AEXX": 0, "LEPSILON": False, "LRPA": False, "LNABLA": False, "CSHIFT": 0.1,
+        "DEG_THRESHOLD": 2e-3, "KPOINTS_OPT_MODE": 1, "LCHIMAG": False, "DQ": 1e-3, "LLRAUG": False, "NEDOS": 301,
+    }  # fmt: skip
+    found = values(RELAXATION)
+    assert {tag: found.get(tag) for tag in printed} == printed
+    assert found["EBREAK"] == pytest.approx(0.10e-5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("incar", "tag", "value"),
+    [
+        ("", "WEIMIN", 0.0),
+        ("NSW = 3; POTIM = 1", "WEIMIN", 0.001),
+        ("NSW = 3; POTIM = 1", "IWAVPR", 12),
+        ("NSW = 3; POTIM = 1; ML_LMLFF = T", "IWAVPR", 11),
+        ("ALGO = VeryFast", "NELMDL", -12),
+        ("ALGO = Exact", "NELMDL", -5),
+        ("ISTART = 1", "NELMDL", 0),
+        ("LHFCALC = T; LRHFCALC = T", "AEXX", 1.0),
+        ("LHFCALC = T; AEXX = 1", "ALDAC", 0.0),
+        ("AEXX = 1", "AGGAC", 1.0),
+        ("LHFCALC = T", "ALDAX", 0.75),
+        ("PREC = SingleN", "PRECFOCK", "single"),
+        ("ALGO = RPAR", "PRECFOCK", "fast"),
+        ("AMIX = 0.02", "AMIN", 0.02),
+        ("LREAL = On; PREC = Low", "ROPT", [2 / 3]),
+        ("LREAL = Auto; PREC = Single", "ROPT", [-5e-4]),
+        ("LCALCEPS = T", "EFIELD_PEAD", [0.01] * 3),
+        ("ALGO = CHI; NOMEGA = 50", "LSPECTRAL", True),
+        ("", "LSPECTRAL", False),
+        ("", "PHON_LBOSE", True),
+        ("LVDW_ONECELL = F F T", "LVDW_ONECELL", [False, False, True]),
+        ("NTARGET_STATES = 1 2 3", "NTARGET_STATES", [1, 2, 3]),
+        ("ENMAX = 300", "ENMAX", 300.0),
+    ],
+)
+def test_defaults_and_types_of_single_tags(incar: str, tag: str, value: Any) -> None:
+    assert values(incar)[tag] == value
+
+
+def test_what_follows_from_what_is_not_there_is_not_claimed() -> None:
+    assert values("", WAVECAR="x")["NELMDL"] == 0
+    assert {"CSHIFT", "LSPECTRAL"} <= set(read("ALGO = EVGW0").unknown)
+    assert "METAGGA" in read("METAGGA = SCAN", context={"functional": "PBE"}).unknown["GGA"]
+    assert {"motion", "ions_move"} <= set(read("IBRION = 44; NSW = 10").unknown)
+
+
+def test_tags_that_were_checked_elsewhere_are_in_the_table() -> None:
+    named = [tag for tags in _values.table()["checked"].values() for tag in tags]
+    assert len(named) == len(set(named))
+    assert set(named) <= set(_values.types())
+    kinds = [tag for kind in _values.TYPES for tag in [*_values.table()[kind], *_values.table()["known"][kind]]]
+    assert len(kinds) == len(set(kinds))
 
 
 def test_moments_of_an_antiferromagnet() -> None:

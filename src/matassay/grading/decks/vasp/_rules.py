@@ -1,6 +1,7 @@
 """Defaults of VASP that follow from other tags, from the structure or from the files at hand.
 
-Source unless said otherwise: VASP Wiki, page of the tag, revisions up to June 2026 (VASP 6.5).
+Source unless said otherwise: VASP Wiki, page of the tag in its state of 24 June 2026 (VASP 6.5), compared with the
+OUTCAR of public runs where it prints the tag.
 """
 
 from __future__ import annotations
@@ -11,23 +12,37 @@ from typing import Any
 from matassay.grading.decks._model import Builder
 
 from ._poscar import Poscar
+from ._values import MANY_BODY
 
 _ALGORITHM_NUMBER = {
     "normal": 38,
     "veryfast": 48,
     "fast": 68,
-    "conjugate": 58,
     "all": 58,
     "damped": 53,
     "exact": 90,
     "subrot": 4,
     "eigenval": 3,
     "none": 2,
-    "nothing": 2,
 }
-_ALGORITHM_NAME = {38: "normal", 48: "veryfast", 68: "fast", 58: "all", 53: "damped", 90: "exact", 4: "subrot"}
+_ALGORITHM_NAME = {
+    38: "normal",
+    48: "veryfast",
+    68: "fast",
+    58: "all",
+    53: "damped",
+    90: "exact",
+    4: "subrot",
+    3: "eigenval",
+    2: "none",
+}
 
-_OPTIMISE_REAL_SPACE = {"low": -1e-2, "medium": -2e-3, "normal": -5e-4, "accurate": -2.5e-4, "high": -4e-4}
+_OPTIMISE_REAL_SPACE = {
+    "low": -1e-2, "medium": -2e-3, "normal": -5e-4, "single": -5e-4, "singlen": -5e-4, "accurate": -2.5e-4,
+    "high": -4e-4,
+}  # fmt: skip
+_POINTS_OF_REAL_SPACE = {"low": 2 / 3, "high": 1.5}
+"""For LREAL = On; 1.0 with every other PREC."""
 
 
 def apply_rules(
@@ -35,7 +50,16 @@ def apply_rules(
 ) -> None:
     """Fill in what follows; order matters, since a later default rests on an earlier one."""
     rules = _Rules(builder, poscar, files, context)
-    for step in (rules.algorithm, rules.spin, rules.start, rules.ions, rules.exchange, rules.hubbard, rules.potentials):
+    for step in (
+        rules.start,
+        rules.algorithm,
+        rules.spin,
+        rules.ions,
+        rules.exchange,
+        rules.response,
+        rules.hubbard,
+        rules.potentials,
+    ):
         step()
 
 
@@ -65,9 +89,13 @@ class _Rules:
             number = _ALGORITHM_NUMBER.get(self.v["ALGO"])
             if number is not None:
                 self.override("IALGO", number, "follows from ALGO")
-        from_scratch = self.v.get("ISTART", 0) == 0 and self.v["INIWAV"] == 1
-        delays = {48: -12, 38: -5, 68: -5, 58: -5, 53: -5}
-        self.follow("NELMDL", delays.get(self.v.get("IALGO", 0), 0) if from_scratch else 0, "by the algorithm")
+        random = self.v["INIWAV"] == 1
+        delay = -12 if random and self.v.get("IALGO") in (48, 50) else -5
+        self.follow("NELMDL", delay if self.v["ISTART"] == 0 else 0, "by the algorithm and ISTART")
+        self.follow("AMIN", min(0.1, self.v["AMIX"], self.v["AMIX_MAG"]), "min(0.1, AMIX, AMIX_MAG)")
+        if "NBANDS" in self.v and self.v["NBANDS"] > 0:
+            self.follow("EBREAK", self.v["EDIFF"] / self.v["NBANDS"] / 4, "EDIFF / NBANDS / 4", unit="eV")
+        self.b.cannot_tell("EBREAK", "it follows from NBANDS, which is not set")
 
     def spin(self) -> None:
         if self.v["LSORBIT"]:
@@ -115,11 +143,16 @@ class _Rules:
             self.b.cannot_tell("POTIM", "molecular dynamics has no default time step")
         # The wiki: 0.015 for finite differences if the step given is unreasonably large; 0.5 for relaxations.
         self.follow("POTIM", 0.015 if moves in (5, 6) else 0.5, "by IBRION")
-        self.follow("IWAVPR", {0: 12, 1: 11, 2: 11, 3: 11}.get(moves, 0), "by IBRION")
+        learning = moves == 0 and v["ML_LMLFF"]
+        self.follow("IWAVPR", 12 if moves == 0 and not learning else 11 if moves in (0, 1, 2, 3) else 0, "by IBRION")
         self.follow("TEEND", v["TEBEG"], "TEBEG", unit="K")
         self.follow("KBLOCK", v["NSW"], "NSW")
-        self.follow("WEIMIN", 0.0 if moves >= 0 else 0.001, "by IBRION")
+        self.follow("WEIMIN", 0.001 if moves >= 0 else 0.0, "by IBRION")
         # Convenient for requirements: what really moves, whichever tags say so.
+        if moves not in (-1, 0, 1, 2, 3, 5, 6, 7, 8):
+            for name in ("motion", "cell_moves", "ions_move"):
+                self.b.cannot_tell(name, f"with IBRION = {moves} ions move by other rules")
+            return
         static = (v["NSW"] <= 0 and moves in (-1, 0, 1, 2, 3)) or moves == -1
         relaxation = moves in (1, 2, 3) and v["NSW"] > 0
         kind = "static" if static else "relaxation" if relaxation else "dynamics" if moves == 0 else "response"
@@ -131,14 +164,29 @@ class _Rules:
         v = self.v
         hybrid = v["LHFCALC"]
         self.follow("ISYM", 3 if hybrid else 2, "PAW, by LHFCALC")
-        self.follow("AEXX", 0.25 if hybrid else 0.0, "by LHFCALC")
-        local = 1.0 - v["AEXX"] if hybrid else 1.0
-        self.follow("AGGAX", local, "1 - AEXX")
-        self.follow("AGGAC", 0.0 if v["AEXX"] == 1.0 else 1.0, "by AEXX")
-        if v["LREAL"] == "auto":
-            value = _OPTIMISE_REAL_SPACE.get(v["PREC"])
-            if value is not None and self.poscar is not None:
-                self.follow("ROPT", [value] * len(self.poscar.counts), "by PREC")
+        exact = 1.0 if v["LRHFCALC"] else 0.25 if hybrid else 0.0
+        self.follow("AEXX", exact, "by LHFCALC and LRHFCALC")
+        for name in ("ALDAX", "AGGAX", "AMGGAX"):
+            self.follow(name, 1.0 - v["AEXX"] if hybrid else 1.0, "1 - AEXX if LHFCALC")
+        for name in ("ALDAC", "AGGAC", "AMGGAC"):
+            self.follow(name, 0.0 if hybrid and v["AEXX"] == 1.0 else 1.0, "by LHFCALC and AEXX")
+        low_scaling_rpa = v.get("ALGO") == "acfdtr"
+        grid = "fast" if low_scaling_rpa else "single" if v["PREC"] in ("single", "singlen") else "normal"
+        self.follow("PRECFOCK", grid, "by ALGO and PREC")
+        if self.poscar is not None and v["LREAL"] in ("auto", "on"):
+            automatic = v["LREAL"] == "auto"
+            value = _OPTIMISE_REAL_SPACE[v["PREC"]] if automatic else _POINTS_OF_REAL_SPACE.get(v["PREC"], 1.0)
+            self.follow("ROPT", [value] * len(self.poscar.counts), "by LREAL and PREC")
+
+    def response(self) -> None:
+        v = self.v
+        self.follow("EFIELD_PEAD", [0.01 if v["LCALCEPS"] else 0.0] * 3, "by LCALCEPS")
+        if "NOMEGA" in v or v.get("ALGO") not in MANY_BODY:
+            self.follow("LSPECTRAL", v.get("NOMEGA", 0) > 2, "by NOMEGA")
+        self.b.cannot_tell("LSPECTRAL", "it follows from NOMEGA, which is not set")
+        if "gw" not in str(v.get("ALGO")):
+            self.follow("CSHIFT", 0.1, "by ALGO", unit="eV")
+        self.b.cannot_tell("CSHIFT", "in GW calculations it follows from OMEGAMAX")
 
     def hubbard(self) -> None:
         v = self.v
@@ -147,6 +195,7 @@ class _Rules:
                 self.b.cannot_tell(name, "there is no readable POSCAR")
             return
         kinds = len(self.poscar.counts)
+        self.follow("LANGEVIN_GAMMA", [0.0] * kinds, "the same for each species")
         for name, value in (("LDAUL", 2), ("LDAUU", 0.0), ("LDAUJ", 0.0)):
             self.follow(name, [value] * kinds, "the same for each species", unit="" if name == "LDAUL" else "eV")
             if v["LDAU"] and len(v[name]) < kinds:
@@ -189,9 +238,12 @@ class _Rules:
         self.b.cannot_tell("ENCUT", "it is not set, and its default is in the POTCAR, which is no part of the deck")
         self.b.cannot_tell("NELECT", "it is not set, and its default is in the POTCAR, which is no part of the deck")
         functional = {"PBE": "pe", "LDA": "ca", "PW91": "91"}.get(str(self.context.get("functional", "")).upper())
-        if functional is not None:
+        if self.v["METAGGA"] != "none" or "XC" in self.v:
+            self.b.cannot_tell("GGA", "METAGGA or XC chooses the functional")
+        elif functional is not None:
             self.follow("GGA", functional, "functional of the POTCAR")
-        self.b.cannot_tell("GGA", "it is not set, and its default is in the POTCAR, which is no part of the deck")
+        if "GGA" not in self.b.unknown:
+            self.b.cannot_tell("GGA", "it is not set, and its default is in the POTCAR, which is no part of the deck")
 
 
 def _by_species(poscar: Poscar) -> dict[str, list[int]]:

@@ -18,23 +18,37 @@ _NO_VALUE = ("rule", "potcar", "run", "none")
 
 _ALGORITHMS = (
     # (how it may begin, canonical); the first that fits counts, and GW-like names must be given in full
-    ("not", "nothing"),
+    ("not", "none"),
     ("non", "none"),
     ("n", "normal"),
     ("v", "veryfast"),
     ("f", "fast"),
-    ("c", "conjugate"),
+    ("c", "all"),
     ("a", "all"),
     ("d", "damped"),
     ("s", "subrot"),
     ("ei", "eigenval"),
     ("ex", "exact"),
 )
-_MANY_BODY = {
-    "chi", "g0w0", "gw0", "gw", "scgw0", "scgw", "evgw0", "evgw", "qpgw0", "qpgw", "g0w0r", "gw0r", "gwr", "scgw0r",
-    "bse", "tdhf", "timeev", "acfdt", "acfdtr", "rpa", "rpar", "crpa", "crpar", "2e4w", "2e4wa", "mp2", "mp2kpar",
-    "mp2ns", "ldau", "normalgw",
+_OLD_ALGORITHMS = {"of": "old fast", "fo": "old fast", "ov": "old veryfast", "vo": "old veryfast"}
+"""Abbreviations of `Old Fast` and `Old VeryFast`, the algorithms of VASP 5."""
+
+_MANY_BODY_SYNONYMS = {
+    "gw0": "evgw0", "gw": "evgw", "scgw0": "qpgw0", "scgw": "qpgw", "rpa": "acfdt", "rpar": "acfdtr",
 }  # fmt: skip
+"""Names of VASP 5 for what has another name since VASP 6, and synonyms."""
+
+MANY_BODY = {
+    "chi", "tdhf", "bse", "timeev", "acfdt", "acfdtr", "acfdtrk", "evgw0", "evgw", "qpgw0", "qpgw", "evgw0r", "g0w0",
+    "g0w0r", "gw0r", "gwr", "scgw0r", "crpa", "crpar", "2e4w", "2e4wa", "mp2", "mp2kpar", "mp2ns", "ldau", "normalgw",
+}  # fmt: skip
+"""Algorithms of many-body perturbation theory and time-dependent theory."""
+
+_FUNCTIONALS = {
+    "libxc": "li", "pz": "ca", "pz_c": "ca_c",
+    "ca_c": "ca_c", "pbe_x": "pbe_x", "pbe_c": "pbe_c", "pw92": "pw92", "pw92_c": "pw92_c",
+}  # fmt: skip
+"""Values of GGA that are more than two letters, or mean the same as another."""
 
 _PRECISIONS = {"l": "low", "m": "medium", "h": "high", "n": "normal", "a": "accurate", "s": "single"}
 _FOCK_PRECISIONS = {"l": "low", "m": "medium", "f": "fast", "n": "normal", "a": "accurate", "s": "single"}
@@ -127,8 +141,12 @@ def canonical(tag: str, value: Any) -> Any:
         # YAML reads 1e-8 as text, and people write .FALSE.: what VASP would read is meant.
         return read(tag, value)[0]
     text = value.strip()
-    if tag in ("SYSTEM", "WANNIER90_WIN", "LOCPROJ"):
+    if tag in ("SYSTEM", "WANNIER90_WIN", "LOCPROJ", "ML_GRACE_MODEL"):
         return text
+    if tag in ("XC", "ELPH_SCATTERING_APPROX", "WRT_DENSITY", "WRT_POTENTIAL"):
+        return " ".join(text.lower().split())
+    if tag == "ALGO" and re.match(r"old\s+[fv]", text, re.IGNORECASE):
+        return "old fast" if text.split()[1][0].lower() == "f" else "old veryfast"
     word = (text.split() or [""])[0].lower()
     found = _word(tag, word)
     if found is None:
@@ -144,10 +162,15 @@ def _is_word(tag: str) -> bool:
 def _word(tag: str, word: str) -> str | bool | None:
     """Canonical word, or None if VASP does not know it for this tag."""
     if tag == "ALGO":
-        if word in _MANY_BODY:
+        word = _MANY_BODY_SYNONYMS.get(word, word)
+        if word in MANY_BODY:
             return word
+        if word in _OLD_ALGORITHMS:
+            return _OLD_ALGORITHMS[word]
         return next((name for start, name in _ALGORITHMS if word.startswith(start)), None)
     if tag == "PREC":
+        if word == "singlen":
+            return word
         return _PRECISIONS.get(word[:1])
     if tag == "PRECFOCK":
         return _FOCK_PRECISIONS.get(word[:1])
@@ -156,7 +179,7 @@ def _word(tag: str, word: str) -> str | bool | None:
         return special or fortran_logical(word)
     if tag == "GGA":
         # VASP looks at two letters: PBE written in full is PB, which is another functional than PE.
-        return word[:2]
+        return _FUNCTIONALS.get(word, word[:2])
     if tag == "METAGGA":
         return re.sub(r"[^a-z0-9]", "", word) or "none"
     return word
