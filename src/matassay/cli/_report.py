@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from matassay.report import Summary
-    from matassay.report.logs import Replay
+    from matassay.report import Replay, Summary
 
 
 def report(

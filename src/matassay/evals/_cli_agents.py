@@ -189,13 +189,19 @@ class Watch:
             self.scope.cancel()
             await anyio.sleep_forever()
         episode.steps += 1
-        await episode.note({"action": "model_reply", "messages": len(messages)})
+        # By how many calls came before, a replay finds the reply among the engine's events.
+        await episode.note({"action": "model_reply", "before": _calls(), "messages": len(messages)})
         keep(episode, self.record)
         self.record.turns += 1
         notice = self.notice().strip()
         if not notice or not messages or episode.steps == 1:
             return None
         return GenerateInput([*messages, ChatMessageUser(content=notice)], tools, tool_choice, config)
+
+
+def _calls() -> int:
+    """Calls of the model so far, without those that failed: the engine or the program made these again."""
+    return sum(isinstance(e, ModelEvent) and not e.error for e in transcript().events)
 
 
 def _provider_failed() -> bool:

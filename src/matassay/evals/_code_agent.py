@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import anyio
+from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageSystem,
@@ -41,6 +42,11 @@ OUTPUT_CAP: Final = 20_000
 LONGEST_CELL: Final = 86_400.0
 #: Malformed replies in a row after which the agent is given up.
 MAX_MALFORMED: Final = 10
+
+#: Plots that the log keeps though the model is not shown them, bytes of all of an episode together.
+KEPT_PLOTS: Final = 16 * 1024 * 1024
+#: Where the log's events say that they hold such plots.
+PLOTS: Final = "matassay/plots"
 
 #: Where an agent works, in its own words.
 PLACE: Final = """\
@@ -137,6 +143,9 @@ class _Loop:
     system = ""
     mapping = ""
 
+    kept = 0
+    """Plots in the log that the model was not shown, bytes."""
+
     def __init__(
         self,
         state: TaskState,
@@ -214,6 +223,7 @@ class _Loop:
         notes = []
         if seen.images and turn.error is None and not self.images:
             notes.append(f"[{len(seen.images)} plot{'s' * (len(seen.images) > 1)} drawn, not shown]")
+            self.keep_plots(seen.images)
         left = self.live.episode.budget
         notes.append(f"[Steps] {left} left." if left else "[Steps] That was the last step.")
         notes.append(self.clock.notice())
@@ -221,6 +231,14 @@ class _Loop:
         if self.images and turn.error is None:
             shown += [_picture(png) for png in seen.images]
         return shown
+
+    def keep_plots(self, plots: Sequence[bytes]) -> None:
+        """Put plots that the model is not shown into the log, for the replay, within `KEPT_PLOTS` an episode."""
+        self.kept += sum(map(len, plots))
+        if self.kept <= KEPT_PLOTS:
+            transcript().info(
+                {"step": self.live.episode.steps, "plots": [_picture(png).image for png in plots]}, source=PLOTS
+            )
 
     def cell(self, code: str, limit: float | None = None) -> dict[str, Any]:
         """The action that runs a cell within the time that is left."""

@@ -25,7 +25,20 @@ FAILURES: Final = (
     Failure.UNCLASSIFIED,
 )
 
-Overrules = Mapping[str, Failure]
+
+@dataclass(frozen=True)
+class Overrule:
+    """What a person found out about a failed run."""
+
+    failure: Failure
+    """Cause."""
+    by: str
+    """Who says so."""
+    why: str
+    """Why, in words."""
+
+
+Overrules = Mapping[str, Overrule]
 """What people found out about failed runs, by `run_key`; it stands above the rules."""
 
 
@@ -154,6 +167,8 @@ class FailedRun:
     """Cause that counts."""
     reasons: tuple[str, ...]
     """What failed checks said."""
+    overrule: Overrule | None = None
+    """What a person says of it."""
 
 
 def condition(e: EpisodeResult) -> str:
@@ -169,7 +184,8 @@ def run_key(e: EpisodeResult) -> str:
 def cause(e: EpisodeResult, overrules: Overrules) -> Failure | None:
     """The cause of a failed run: what a person says, else what the rules find; None for a run that did not fail."""
     found = e.failure
-    return None if found is None else overrules.get(run_key(e), found)
+    said = overrules.get(run_key(e))
+    return found if found is None or said is None else said.failure
 
 
 def quarters(summary: Summary) -> list[Quarters]:
@@ -243,7 +259,8 @@ def failed_runs(summary: Summary, overrules: Overrules) -> list[FailedRun]:
         if by_rule is None or counted is None or subject_of(e).baseline:
             continue
         said = {name: e.criteria.get(name, False) for name in e.messages}
-        found.append(FailedRun(run_key(e), e, by_rule, counted, tuple(reasons(said, e.messages))))
+        key, causes = run_key(e), tuple(reasons(said, e.messages))
+        found.append(FailedRun(key, e, by_rule, counted, causes, overrules.get(key)))
     return found
 
 

@@ -15,10 +15,10 @@ from typing import Any
 from matassay import __version__
 from matassay.core import SCREEN
 
-from ._html import render, script_json, short_ids
+from ._html import count, render, script_json, short_ids
 from ._quality import in_words
 from ._report import write_whole
-from .logs import Image, Replay, ReplayStep
+from ._steps import Image, Replay, ReplayStep
 
 #: What may be drawn or written of an action; anything else that an agent sent is not passed on to the page.
 FIELDS = (
@@ -31,6 +31,9 @@ CLICKS = {
     "double_click": "double click", "triple_click": "triple click",
 }  # fmt: skip
 
+
+#: Buckets of tokens in words.
+TOKENS = {"input": "input", "cache_read": "cached", "cache_write": "written to the cache", "output": "output"}
 
 #: Quality of pictures that are made smaller: fine print stays legible at a third of the size.
 QUALITY = 80
@@ -110,6 +113,10 @@ def describe(action: Mapping[str, Any]) -> str:
         return f"wait {action.get('duration')} s"
     if kind == "run_code":
         return _telling_line(str(action.get("code", ""))) or "run code"
+    if kind == "call":
+        return f"{action.get('tool')}: {_telling_line(str(action.get('code', '')))}".rstrip(": ")
+    if kind == "reply":
+        return "a reply without a call"
     if kind == "malformed_reply":
         return "a reply from which no code could be taken"
     if kind == "unusable_call":
@@ -159,6 +166,7 @@ def _episode(replay: Replay, numbers: Mapping[str, int]) -> dict[str, Any]:
         "instruction": replay.instruction,
         "first": numbers.get(replay.first or ""),
         "last": numbers.get(replay.last or ""),
+        "counted": r.steps,
         "steps": [_step(s, numbers, mishaps.get(s.number, [])) for s in replay.steps],
         "closing": replay.closing,
         "outcome": str(r.outcome).replace("_", " "),
@@ -200,8 +208,20 @@ def _step(step: ReplayStep, numbers: Mapping[str, int], mishaps: list[str]) -> d
         "place": step.place,
         "mishaps": mishaps,
         "changes": dict(step.changes),
-        **({} if step.code is None else {"code": step.code, "shown": step.shown}),
+        **({} if step.code is None else _of_cell(step, numbers)),
         **{name: _drawable(action[name]) for name in FIELDS if action.get(name) is not None},
+    }
+
+
+def _of_cell(step: ReplayStep, numbers: Mapping[str, int]) -> dict[str, Any]:
+    tokens = {name: n for name in TOKENS if (n := step.tokens.get(name))}
+    return {
+        "code": step.code,
+        "shown": step.shown,
+        "plots": [numbers[key] for key in step.plots if key in numbers],
+        "elapsed": step.elapsed,
+        "tokens": f"tokens: {', '.join(f'{count(n)} {TOKENS[name]}' for name, n in tokens.items())}" if tokens else "",
+        **({"tool": str(step.action.get("tool"))[:80]} if step.action.get("action") == "call" else {}),
     }
 
 

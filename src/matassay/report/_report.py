@@ -19,7 +19,7 @@ from matassay.core import EpisodeResult
 
 from . import _conditions, _matrix, _plots
 from ._conditions import Overrules
-from ._html import render, short_ids
+from ._html import render, script_json, short_ids
 from ._quality import quantities
 from ._reasons import reasons
 from ._statistics import LEVEL, MIN_CLUSTERS
@@ -158,11 +158,29 @@ def report_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -
 
 
 def failures_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -> str:
-    """The content of ``failures.html``; empty where no agent failed."""
-    runs = _conditions.failed_runs(summary, overrules)
-    ids = list(dict.fromkeys(run.episode.id for run in runs))
+    """The content of ``failures.html``; empty where no agent failed.
+
+    It holds what people have said so far, of other runs too, so that what is saved from it takes nothing back.
+    """
+    from markupsafe import Markup
+
+    # Runs of one name are one to a person: what is said of one is said of all.
+    runs = {run.key: run for run in reversed(_conditions.failed_runs(summary, overrules))}
+    runs = dict(reversed(runs.items()))
+    ids = list(dict.fromkeys(run.episode.id for run in runs.values()))
     short = dict(zip(ids, short_ids(ids), strict=True))
-    return render("failures.html", runs=runs, short=short, names=_conditions.FAILURES) if runs else ""
+    others = [{"run": key, **dataclasses.asdict(said)} for key, said in overrules.items() if key not in runs]
+    return (
+        render(
+            "failures.html",
+            runs=list(runs.values()),
+            short=short,
+            names=_conditions.FAILURES,
+            others=Markup(script_json(others)),  # noqa: S704 - made to stand there
+        )
+        if runs
+        else ""
+    )
 
 
 def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:

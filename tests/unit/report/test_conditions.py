@@ -8,8 +8,8 @@ import json
 import pytest
 
 from matassay.core import EpisodeResult, Failure, MatAssayError, Outcome
-from matassay.report import _conditions as c
 from matassay.report import (
+    Overrule,
     _matrix,
     find_overrules,
     read_overrules,
@@ -19,6 +19,7 @@ from matassay.report import (
     summarise,
     write_report,
 )
+from matassay.report import _conditions as c
 
 
 def run(
@@ -104,7 +105,8 @@ def test_causes_by_rule_and_by_a_person() -> None:
         Failure.UNCLASSIFIED: 1,
     }
     assert (found.runs, found.overruled, found.share(Failure.FORMAT)) == (5, 0, 0.2)
-    overrules = {run_key(rows[4]): Failure.SOFTWARE_USAGE, run_key(rows[0]): Failure.FORMAT}  # the second did not fail
+    said = {4: Failure.SOFTWARE_USAGE, 0: Failure.FORMAT}  # the second did not fail
+    overrules = {run_key(rows[n]): Overrule(f, "me", "seen") for n, f in said.items()}
     (found,) = c.failures(summary, overrules)
     assert (found.counts[Failure.SOFTWARE_USAGE], found.counts.get(Failure.UNCLASSIFIED, 0), found.overruled) == (
         1,
@@ -135,7 +137,7 @@ def test_report_shows_them_and_the_form_can_be_read_back(tmp_path) -> None:
         json.dumps({"overrules": [{"run": run_key(failed), "failure": "wrong_choice", "by": "me", "why": "seen"}]})
     )
     overrules = find_overrules([tmp_path])
-    assert overrules == {run_key(failed): Failure.WRONG_CHOICE}
+    assert overrules == {run_key(failed): Overrule(Failure.WRONG_CHOICE, "me", "seen")}
     told = json.loads(report_json(summarise([failed]), overrules))["failures"]
     assert told[0]["counts"]["wrong_choice"] == 1
     assert told[0]["overruled"] == 1
@@ -158,7 +160,7 @@ def test_reasons_say_their_name_once_and_a_shared_cause_once() -> None:
 def test_overrules_that_fit_no_failed_run_are_named() -> None:
     rows = [run(seed=0), run(seed=1, passed=False)]
     gone = "research/s12/old@full#0|code|maker/gone"
-    overrules = {run_key(rows[1]): Failure.FORMAT, run_key(rows[0]): Failure.LIMIT, gone: Failure.FORMAT}
+    overrules = dict.fromkeys([run_key(rows[1]), run_key(rows[0]), gone], Overrule(Failure.FORMAT, "me", "seen"))
     assert c.idle_overrules(rows, overrules) == [run_key(rows[0]), gone]
 
 

@@ -7,10 +7,13 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
+from inspect_ai.event import InfoEvent, ModelEvent, SpanBeginEvent
 from inspect_ai.model import (
+    ChatCompletionChoice,
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageTool,
@@ -18,8 +21,11 @@ from inspect_ai.model import (
     ContentImage,
     ContentReasoning,
     ContentText,
+    GenerateConfig,
+    ModelOutput,
+    ModelUsage,
 )
-from inspect_ai.tool import ToolCall
+from inspect_ai.tool import ToolCall, ToolInfo
 from PIL import Image
 
 from matassay import evals
@@ -248,6 +254,119 @@ def test_each_call_of_the_tools_loop_is_a_step():
     names = [s["words"] for s in episode["steps"]]
     assert names == ["Two at once.", "# only words", "a call of fly that could not be carried out"]
     assert describe(cell(1, "# %%\nimport os\n\n  x = 2\n")["action"]) == "x = 2"
+
+
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def asked(message, sent=(), *, at=0.0, tools=("Bash",), error=None, **usage):
+    """An event of a call of a model that began some seconds after the attempt, and took one."""
+    return ModelEvent(
+        model="maker/model", input=list(sent), tools=[ToolInfo(name=t, description=t) for t in tools],
+        tool_choice="auto", config=GenerateConfig(), error=error, timestamp=WHEN + timedelta(seconds=at),
+        completed=WHEN + timedelta(seconds=at + 1),
+        output=ModelOutput(choices=[ChatCompletionChoice(message=message)], usage=ModelUsage(**usage) if usage else None),
+    )  # fmt: skip
+
+
+def acting():
+    return SpanBeginEvent(id="a", name="matassay/acting", timestamp=WHEN - timedelta(seconds=2))
+
+
+def reply_of(step, before):
+    return record(step, {"action": "model_reply", "before": before, "messages": 1}, step)
+
+
+def test_replies_of_a_program_are_steps_and_each_of_its_calls_stands_by_itself():
+    def calls(text, *commands):
+        made = [ToolCall(id=f"call_{i}", function="Bash", arguments={"command": c}) for i, c in enumerate(commands)]
+        return ChatMessageAssistant(content=text, tool_calls=made)
+
+    def answers(*texts):
+        return [ChatMessageTool(content=t, tool_call_id=f"call_{i}", function="Bash") for i, t in enumerate(texts)]
+
+    ask, title = ChatMessageUser(content="Do it."), ChatMessageAssistant(content="Adding numbers")
+    first, second = calls("Look around. Then add.", "ls", "cat note.txt"), calls("", "python plot.py")
+    time = ChatMessageUser(content="[Time] 9 s left.")
+    # This program's model gives the same ids in every reply, and its second reply only came at the second try.
+    talk = [ask, first, *answers("note.txt", "twenty"), time]
+    drawn = ChatMessageTool(content=[ContentText(text="done"), picture(7)], tool_call_id="call_0", function="Bash")
+    end = ChatMessageAssistant(content="All done.")
+    sampled = sample(
+        [],
+        [reply_of(1, 1), reply_of(2, 2), reply_of(3, 2), reply_of(4, 3), reply_of(5, 4)],
+        tool_mapping="cli:claude-code",
+    )
+    sampled.events = [
+        acting(),
+        asked(title, [ask], tools=()),
+        asked(first, [ask], at=1, input_tokens=100, output_tokens=10, input_tokens_cache_read=7),
+        asked(second, talk, at=5, error="overloaded"),
+        asked(second, talk, at=9, input_tokens=200, output_tokens=20),
+        asked(end, [*talk, second, drawn], at=70, input_tokens=300, output_tokens=30),
+    ]
+    replay = make_replay(sampled, row(steps=5))
+    assert [(s.number, s.place, s.code, s.shown) for s in replay.steps] == [
+        (1, (1, 2), "ls", "note.txt"),
+        (1, (2, 2), "cat note.txt", "twenty\n\n[Time] 9 s left."),
+        (2, (1, 1), "", ""),
+        (3, (1, 1), "python plot.py", "done"),
+        (4, (1, 1), "All done.", ""),
+        (5, (1, 1), "", ""),
+    ]
+    assert [s.error for s in replay.steps if s.number in (2, 5)] == ["the model's answer is not in the log"] * 2
+    assert [s.says for s in replay.steps] == ["Look around. Then add.", "", "", "", "All done.", ""]
+    assert [s.elapsed for s in replay.steps] == [4.0, 4.0, None, 12.0, 73.0, None]
+    assert replay.steps[0].tokens == {"input": 100, "cache_read": 7, "cache_write": 0, "output": 10}
+    assert (replay.steps[1].tokens, replay.closing, replay.workspace) == ({}, "All done.", True)
+    data = data_of(replay_html([replay], "t"))
+    (episode,) = data["episodes"]
+    assert [s["words"] for s in episode["steps"]] == [
+        "Look around.", "Bash: cat note.txt", "a reply without a call", "Bash: python plot.py", "All done.",
+        "a reply without a call",
+    ]  # fmt: skip
+    assert episode["counted"] == 5
+    assert [s["plots"] for s in episode["steps"]] == [[], [], [], [0], [], []]
+    assert len(data["images"]) == 1
+    assert episode["steps"][0]["tokens"] == "tokens: 100 input, 7 cached, 10 output"
+
+
+def test_logs_of_programs_from_before_their_calls_were_counted_still_open():
+    end = ChatMessageAssistant(content="All done.")
+    lost = ChatMessageAssistant(
+        content="", tool_calls=[ToolCall(id="x", function="edit", arguments={"path": "a", "n": 1})]
+    )
+    old = sample([], [record(n, {"action": "model_reply", "messages": 1}, n) for n in (1, 2, 3)])
+    old.events = [asked(end, tools=()), asked(lost), asked(end)]
+    replay = make_replay(old, row())
+    assert [(s.code, s.shown) for s in replay.steps] == [
+        ("path: a\nn: 1", "(What came of it is not in the log.)"), ("All done.", ""), ("", ""),
+    ]  # fmt: skip
+    old.events = None
+    assert [s.number for s in make_replay(old, row()).steps] == [1, 2, 3]
+
+
+def test_plots_stand_beside_their_cell_whether_or_not_the_model_saw_them():
+    kept = [p.image for p in (picture(1), picture(2))]
+    said = reply("Plot.", "plot()")
+    sampled = sample(
+        [
+            ChatMessageUser(content="Do it."), said, ChatMessageUser(content="[2 plots drawn, not shown]"),
+            reply("Again.", "plot()"), ChatMessageUser(content=[ContentText(text="(no output)"), picture(3)]),
+        ],
+        [cell(1, "plot()"), cell(2, "plot()")],
+        shown=["", ""],
+    )  # fmt: skip
+    sampled.events = [
+        asked(said, at=1, input_tokens=5, output_tokens=2),
+        InfoEvent(source="matassay/plots", data={"step": 1, "plots": kept}),
+        InfoEvent(source="matassay/plots", data={"step": "x", "plots": [1]}),
+        InfoEvent(source="another", data="words"),
+    ]
+    replay = make_replay(sampled, row())
+    shade = {k: Image.open(io.BytesIO(i.data)).getpixel((0, 0)) for k, i in replay.images.items()}
+    assert [[shade[key] for key in s.plots] for s in replay.steps] == [[1, 2], [3]]
+    assert [(s.elapsed, s.tokens.get("output")) for s in replay.steps] == [(1.0, 2), (None, None)]
 
 
 def test_steps_without_their_conversation_show_what_the_record_kept():
