@@ -238,6 +238,16 @@ def test_every_lattice_is_that_of_pw(ibrav: int) -> None:
     assert found.values["structure"].lattice == pytest.approx(lattice(ibrav, celldm) * 0.529177210903, abs=1e-6)
 
 
+def test_defaults_that_the_manual_states_otherwise_than_the_program() -> None:
+    """The program wins: what pw.x 6.7 writes into `data-file-schema.xml`, and `diago_david_ndim` after its notes."""
+    v = values(SILICON)
+    assert (v["eamp"], v["q2sigma"], v["trust_radius_min"], v["diago_david_ndim"]) == (0.0, 0.01, 1e-4, 2)
+    assert "xdm_a1" not in v, "it is that of the functional"
+    assert read(SILICON.replace("'scf'", "'vc-md'")).values["cell_dynamics"] == "none"
+    again = values(SILICON.replace("'scf'", "'scf', restart_mode = 'restart'"))
+    assert (again["startingpot"], again["startingwfc"]) == ("file", "file")
+
+
 @needs_espresso
 def test_every_variable_of_the_table_is_one_of_pw() -> None:
     """pw.x takes each variable with a value of its type; all in one run, and one that is none is refused."""

@@ -242,10 +242,11 @@ class _Reading:
             {"relax": "bfgs", "vc-relax": "bfgs", "md": "verlet", "vc-md": "beeman"}.get(calculation, "none"),
             "default, by calculation",
         )
-        follow("cell_dynamics", {"vc-relax": "bfgs", "vc-md": "w"}.get(calculation, "none"), "default, by calculation")
+        follow("cell_dynamics", "bfgs" if calculation == "vc-relax" else "none", "default, by calculation")
         follow("cell_factor", 2.0 if variable else 0.0, "default, by calculation")
-        follow("startingpot", "file" if calculation in ("nscf", "bands") else "atomic", "default, by calculation")
-        follow("startingwfc", "atomic+random", "default")
+        fixed, again = calculation in ("nscf", "bands"), v["restart_mode"] != "from_scratch"
+        follow("startingpot", "file" if fixed or again else "atomic", "default, by calculation and restart_mode")
+        follow("startingwfc", "file" if again and not fixed else "atomic+random", "default, by restart_mode")
         if v["nspin"] == 2 and v["occupations"] == "fixed" and "tot_magnetization" not in self.b.explicit:
             self.b.complain(self.file, "fixed occupations and lsda need tot_magnetization")
         if v["occupations"] == "smearing" and v["degauss"] == 0:
