@@ -81,6 +81,13 @@ SAME = {
 }
 
 
+def test_defaults_that_follow_from_others() -> None:
+    v = read(WIN).values
+    assert (v["conv_window"], v["dist_cutoff_hc"], v["slwf_num"], v["ws_search_size"]) == (-1, 1000.0, 8, [2, 2, 2])
+    assert read("conv_noise_amp = 1.0\n" + WIN).values["conv_window"] == 5
+    assert read("conv_noise_amp = 1.0\nconv_window = 3\n" + WIN).values["conv_window"] == 3
+
+
 @needs_wannier90
 @pytest.mark.parametrize("read_it", [read, ask])
 def test_random_projections(read_it: Any) -> None:

@@ -182,11 +182,16 @@ def _keywords(win: Win, file: str, builder: Builder) -> None:
             source = "default, Wannier90 3.1 user guide"
             builder.default(keyword, default, source, unit=_units().get(keyword, ""))
     v = builder.values
+    builder.default("conv_window", 5 if v["conv_noise_amp"] > 0 else -1, "default, by conv_noise_amp")
+    builder.default("dist_cutoff_hc", v["dist_cutoff"], "default, dist_cutoff", unit="angstrom")
+    for keyword in ("wannier_plot_supercell", "ws_search_size"):
+        builder.default(keyword, [2, 2, 2], "default, Wannier90 3.1 user guide")
     for keyword in ("num_wann", "mp_grid"):
         if keyword not in v:
             builder.complain(file, f"Error: You must specify {keyword}")
     if "num_wann" in v:
         builder.default("num_bands", v["num_wann"], "default, num_wann")
+        builder.default("slwf_num", v["num_wann"], "default, num_wann")
         if v["num_bands"] < v["num_wann"]:
             builder.complain(file, "Error: num_bands must be greater than or equal to num_wann")
     for keyword, why in (
