@@ -78,9 +78,12 @@ SAME = {
     "comments": SILICON.replace("  ecutwfc = 30", "! ecutwfc = 80\n  ecutwfc = 30 ! Ry"),
     "last one counts": SILICON.replace("ecutwfc = 30", "ecutwfc = 90\n ecutwfc = 30"),
     "angstrom": SILICON.replace("celldm(1) = 10.2", f"A = {A:.12f}"),
+    "celldm as a range": SILICON.replace("celldm(1) = 10.2", "celldm(1:3) = 10.2, 2*0.0"),
+    "null values": SILICON.replace("celldm(1) = 10.2", "celldm = 10.2, , 0.0"),
+    "unit in a remark": SILICON.replace(" alat", " ! crystal is what counts").replace("0.25 0.25 0.25", "-0.25 0.75 -0.25"),
     "celldm as a list": SILICON.replace("celldm(1) = 10.2", "celldm = 10.2, 2*0.0"),
     "one line": SILICON.replace("&SYSTEM\n  ibrav = 2", "&system ibrav=2"),
-    "crystal": SILICON.replace("alat", "{crystal}").replace("K_POINTS", "k_points"),
+    "crystal": SILICON.replace("alat", "{crystal}"),
     "bohr": SILICON.replace("alat", "(bohr)").replace("0.25 0.25 0.25", "2.55 2.55 2.55"),
     "free cell": SILICON.replace("ibrav = 2, celldm(1) = 10.2", "ibrav = 0").replace("alat", "crystal") + f"CELL_PARAMETERS angstrom\n{-A / 2} 0 {A / 2}\n0 {A / 2} {A / 2}\n{-A / 2} {A / 2} 0\n",
     "cell in alat": SILICON.replace("ibrav = 2", "ibrav = 0") + "CELL_PARAMETERS {alat}\n-0.5 0 0.5\n0 0.5 0.5\n-0.5 0.5 0\n",
@@ -116,7 +119,19 @@ def test_equivalent_inputs(name: str) -> None:
 
 
 @needs_espresso
-@pytest.mark.parametrize("name", ["angstrom", "cell in alat", "last one counts", "one line", "windows", "fractions"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "angstrom",
+        "cell in alat",
+        "celldm as a range",
+        "null values",
+        "unit in a remark",
+        "one line",
+        "windows",
+        "fractions",
+    ],
+)
 def test_pw_reads_equivalent_inputs_as_we_do(name: str) -> None:
     found = ask(SAME[name])
     assert found.refusal is None, found.refusal
@@ -128,6 +143,51 @@ def test_pw_reads_equivalent_inputs_as_we_do(name: str) -> None:
 @pytest.mark.parametrize("reader", [read, ask])
 def test_without_k_points_it_is_gamma_alone(reader: Any) -> None:
     assert reader(SILICON.split("K_POINTS")[0]).values["k_mesh"] == [1, 1, 1]
+
+
+@needs_espresso
+@pytest.mark.parametrize("reader", [read, ask])
+@pytest.mark.parametrize("card", ["k_points", "K_Points"])
+def test_cards_are_known_in_capitals_only(reader: Any, card: str) -> None:
+    """pw.x passes over any other card in silence and runs at Gamma alone."""
+    found = reader(SILICON.replace("K_POINTS", card))
+    assert found.values["k_mesh"] == [1, 1, 1]
+    assert f"card {card} is ignored" in " ".join(map(str, found.problems))
+
+
+@needs_espresso
+@pytest.mark.parametrize(
+    ("variable", "word", "counts"),
+    [
+        ("vdw_corr", "DFT-D", "grimme-d2"),
+        ("vdw_corr", "Dft-D", "none"),
+        ("assume_isolated", "mt", "martyna-tuckerman"),
+        ("assume_isolated", "M-T", "none"),
+    ],
+)
+def test_words_that_pw_does_not_know_count_as_none(variable: str, word: str, counts: str) -> None:
+    text = SILICON.replace("ibrav = 2", "ibrav = 1").replace("ecutwfc", f"{variable} = '{word}', ecutwfc")
+    files = {"input": text.encode()}
+    said = run(PW.probe(files, {"Si.pz-vbc.UPF": (PSEUDO / "Si.pz-vbc.UPF").read_bytes()}))
+    assert ("Grimme-D2" in said["stdout"] or "Martyna-Tuckerman" in said["stdout"]) is (counts != "none")
+    for collected in (None, said):
+        assert PW.effective(files, collected).values[variable] == counts
+
+
+def test_older_names_of_one_thing() -> None:
+    old, new = (values(SILICON.replace("ecutwfc", f"{x}, ecutwfc")) for x in ("london = .true.", "vdw_corr = 'dft-d'"))
+    assert [old[k] for k in ("london", "vdw_corr")] == [new[k] for k in ("london", "vdw_corr")] == [True, "grimme-d2"]
+    lengths = values(SILICON.replace("celldm(1) = 10.2", f"A = {A:.12f}"))
+    assert lengths["celldm(1)"] == pytest.approx(10.2)
+    assert values(SILICON)["A"] == pytest.approx(A)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("PBE", "sla+pw+pbx+pbc"), ("PBE", "SLA PW PBX PBC"), ("LDA", "pz"), ("pz", "SLA-PZ-NOGX-NOGC")]
+)
+def test_functionals_by_their_parts(one: str, other: str) -> None:
+    found = [values(SILICON.replace("ecutwfc", f"input_dft = '{x}', ecutwfc"))["functional"] for x in (one, other)]
+    assert found[0] == found[1] == PW.canonical("functional", other)[1]
 
 
 @needs_espresso
@@ -358,6 +418,14 @@ REFUSED_BY_ALL = {
     "no broadening": SILICON.replace("ecutwfc", "occupations = 'smearing', ecutwfc"),
     "capitals": SILICON.replace("'scf'", "'SCF'"),
     "order of namelists": SILICON.replace("&ELECTRONS\n  conv_thr = 1.0d-10\n/\n", "").replace("&SYSTEM", "&ELECTRONS\n/\n&SYSTEM"),
+    "blank before the index": SILICON.replace("celldm(1)", "celldm (1)"),
+    "positions before species": SILICON.split("ATOMIC_SPECIES")[0] + "ATOMIC_POSITIONS alat\n Si 0 0 0\n Si .25 .25 .25\nATOMIC_SPECIES\n Si 28.086 Si.pz-vbc.UPF\n",
+    "case of a species": SILICON.replace(" Si 0.25", " si 0.25"),
+    "remark in a card": SILICON.replace(" Si 0.25", "! second\n Si 0.25"),
+    "remark of another kind": SILICON.replace("0.25 0.25 0.25", "0.25 0.25 0.25 # second"),
+    "cell of two kinds": SILICON + "CELL_PARAMETERS bohr\n0 5.1 5.1\n5.1 0 5.1\n5.1 5.1 0\n",
+    "three spins": SILICON.replace("ecutwfc", "nspin = 3, ecutwfc"),
+    "case of a word": SILICON.replace("conv_thr", "mixing_mode = 'tf', conv_thr"),
     "two spins": SILICON.replace("ecutwfc", "nspin = 2, ecutwfc"),
 }  # fmt: skip
 

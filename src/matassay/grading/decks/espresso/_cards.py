@@ -41,6 +41,11 @@ def element(label: str) -> str:
     return next((s for s in (letters.capitalize(), letters[:1].upper()) if s in known), label)
 
 
+def _option(text: str, known: tuple[str, ...]) -> str:
+    """The first of the words that stands anywhere behind a card's name, even in a remark: that is how pw.x looks."""
+    return next((word for word in known if word in text), "")
+
+
 def _evaluated(token: str) -> float | None:
     """A number, or a product or quotient of two, such as ``-1/3``; pw.x itself evaluates more.
 
@@ -95,6 +100,8 @@ def read_cell(values: Mapping[str, Any], given: Input) -> Cell:
     if ibrav is None:
         raise BadNamelist("ibrav is not set")
     if ibrav != 0:
+        if "CELL_PARAMETERS" in given.cards:
+            raise BadNamelist("redundant data for cell parameters", given.cards["CELL_PARAMETERS"][2])
         try:
             vectors = lattice(ibrav, celldm) * BOHR
         except ValueError as error:
@@ -104,18 +111,15 @@ def read_cell(values: Mapping[str, Any], given: Input) -> Cell:
         raise BadNamelist("ibrav = 0 needs the card CELL_PARAMETERS")
     option, lines, line = given.cards["CELL_PARAMETERS"]
     raw = _rows(lines, 3, 3, "CELL_PARAMETERS", line)
-    if option.startswith("alat") or (not option and celldm[0]):
+    unit = _option(option, ("bohr", "angstrom", "alat"))
+    if unit == "alat" or (not unit and celldm[0]):
         if not celldm[0]:
             raise BadNamelist("CELL_PARAMETERS in units of alat, but neither celldm(1) nor A is set", line)
         vectors = raw * celldm[0] * BOHR
     elif celldm[0]:
         raise BadNamelist("lattice parameter specified twice", line)
-    elif option.startswith("angstrom"):
-        vectors = raw
-    elif not option or option.startswith("bohr"):
-        vectors = raw * BOHR
     else:
-        raise BadNamelist(f"CELL_PARAMETERS: unknown unit {option[:20]!r}", line)
+        vectors = raw if unit == "angstrom" else raw * BOHR
     if abs(np.linalg.det(vectors)) < 1e-9:
         raise BadNamelist("CELL_PARAMETERS span no volume", line)
     alat = celldm[0] * BOHR if celldm[0] else float(np.linalg.norm(vectors[0]))
@@ -152,26 +156,29 @@ def read_sites(given: Input, count: int, cell: Cell, labels: list[str]) -> tuple
     if "ATOMIC_POSITIONS" not in given.cards:
         raise BadNamelist("card ATOMIC_POSITIONS is missing")
     option, lines, line = given.cards["ATOMIC_POSITIONS"]
-    if option.startswith("crystal_sg"):
+    if list(given.cards).index("ATOMIC_POSITIONS") < list(given.cards).index("ATOMIC_SPECIES"):
+        raise BadNamelist("ATOMIC_SPECIES must be present before ATOMIC_POSITIONS", line)
+    unit = _option(option, ("crystal_sg", "crystal", "bohr", "angstrom", "alat"))
+    if unit == "crystal_sg":
         raise BadNamelist("positions by space group (crystal_sg) are only understood by pw.x itself", line)
     if len(lines) < count:
         raise BadNamelist(f"card ATOMIC_POSITIONS has {len(lines)} sites where nat = {count}", line)
     found = [text.split() for text in lines[:count]]
-    known = {label.lower(): label for label in labels}
     sites = []
     for offset, words in enumerate(found):
-        if words[0].lower() not in known:
+        if len(words) not in (4, 7):
+            raise BadNamelist("wrong number of columns in ATOMIC_POSITIONS", line + 1 + offset)
+        if words[0] not in labels:
             raise BadNamelist(f"species {words[0][:10]!r} in ATOMIC_POSITIONS is nonexistent", line + 1 + offset)
-        sites.append(known[words[0].lower()])
+        sites.append(words[0])
     raw = _rows([" ".join(words[1:4]) for words in found], count, 3, "ATOMIC_POSITIONS", line)
     free = tuple(tuple(t != "0" for t in (words[4:7] + ["1"] * 3)[:3]) for words in found)
-    if option.startswith("crystal"):
+    if unit == "crystal":
         positions = raw
+    elif not unit and option and option[0] != "!":
+        raise BadNamelist(f"unknown option for ATOMIC_POSITIONS: {option[:20]!r}", line)
     else:
-        unit = {"b": BOHR, "an": 1.0, "al": cell.alat, "": cell.alat}
-        scale = next((v for k, v in unit.items() if k and option.startswith(k)), cell.alat if not option else None)
-        if scale is None:
-            raise BadNamelist(f"ATOMIC_POSITIONS: unknown unit {option[:20]!r}", line)
+        scale = {"bohr": BOHR, "angstrom": 1.0}.get(unit, cell.alat)
         positions = raw * scale @ np.linalg.inv(cell.vectors)
     fixed = any(not all(f) for f in free)
     crystal = Crystal(
@@ -195,10 +202,11 @@ def read_k_points(given: Input, cell: Cell | None) -> tuple[str, Mesh | None, Ma
         # pw.x 6.7 says nothing and takes Gamma alone.
         return "mesh", Mesh.centred([1, 1, 1]), None
     option, lines, line = given.cards["K_POINTS"]
+    option = _option(option, ("automatic", "crystal_b", "crystal_c", "crystal", "tpiba_b", "tpiba_c", "tpiba", "gamma"))
     option = option or "tpiba"
-    if option.startswith("gamma"):
+    if option == "gamma":
         return "mesh", Mesh.centred([1, 1, 1]), None
-    if option.startswith("auto"):
+    if option == "automatic":
         words = lines[0].replace(",", " ").split()[:6] if lines else []
         numbers = [fortran_integer(w) for w in words]
         counts = [n for n in numbers if n is not None]

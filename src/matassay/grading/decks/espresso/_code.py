@@ -13,6 +13,7 @@ from matassay.grading.decks._crystal import STRUCTURE_NAMES, Crystal, describe, 
 from matassay.grading.decks._files import DeckFiles
 from matassay.grading.decks._mesh import Mesh
 from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, read_text
+from matassay.grading.decks._units import BOHR
 
 from . import _table
 from ._cards import Cell, element, read_cell, read_k_points, read_sites, read_species
@@ -41,6 +42,8 @@ class QuantumEspresso:
 
     def canonical(self, name: str, value: Any = None) -> tuple[str, Any]:
         """Variables in the spelling of the manual."""
+        if name == "functional":
+            return name, _table.canonical(name, value)
         if name in _DERIVED or name in STRUCTURE_NAMES:
             return name, value
         per_species = _PER_SPECIES.match(name)
@@ -116,7 +119,7 @@ def _prepared(text: str) -> str:
         "restart_mode='from_scratch'",
     ]
     last = [a.values[0] for a in given.namelists["control"] if a.name.lower() == "calculation" and a.values][-1:]
-    calculation = last[0].strip("'\" ") if last else "scf"
+    calculation = last[0].strip("'\" ") if last and last[0] else "scf"
     if calculation in ("nscf", "bands"):
         ours += ["calculation='scf'", "lberry=.false."]
     end = given.ends["control"]
@@ -155,14 +158,18 @@ class _Reading:
         given = self.attempt(read_input, self.text)
         if given is None:
             return
-        card = re.search(r"^[^\S\n]*HUBBARD\b", self.text, re.MULTILINE | re.IGNORECASE)
-        if card:
-            line = self.text.count("\n", 0, card.end()) + 1
+        if "HUBBARD" in given.cards:
+            line = given.cards["HUBBARD"][2]
             self.b.complain(self.file, "the card HUBBARD came with pw.x 7.1: 6.7 ignores it", line, refuses=False)
+        for card, line in given.ignored:
+            self.b.complain(
+                self.file, f"card {card} is ignored: pw.x 6.7 knows it in capitals only", line, refuses=False
+            )
         self.namelists(given)
         self.rules()
         self.needed(given)
         cell: Cell | None = self.attempt(read_cell, self.v, given)
+        self.lengths()
         species = self.attempt(read_species, given, self.v.get("ntyp", 1))
         if cell is not None and species is not None:
             labels = [label for label, _, _ in species]
@@ -197,32 +204,43 @@ class _Reading:
         _, name, kind = entry
         source = f"{self.file}, line {assignment.line}"
         try:
-            values = [_table.convert(name, kind, token) for token in assignment.values]
+            values = [None if t is None else _table.convert(name, kind, t) for t in assignment.values]
         except _table.BadVariable as error:
             self.b.complain(self.file, f"bad line in namelist &{namelist}: {error}", assignment.line)
             return
-        if not values:
+        if all(v is None for v in values):
             return
+        if kind == "reals":
+            self.array(name, assignment, values, source)
+        elif values[0] is not None:
+            self.scalar(name, values[0], source, assignment.line)
+
+    def scalar(self, name: str, value: Any, source: str, line: int) -> None:
         unit = _table.units().get(name, "")
-        if name == "calculation" and values[0] not in _table.CALCULATIONS:
-            # Of all words this one is read with its case.
-            text = f"calculation {values[0][:20]!r} is none of {', '.join(_table.CALCULATIONS)}"
-            self.b.complain(self.file, text, assignment.line)
-        if kind != "reals":
-            value = _table.canonical(name, values[0])
-            self.b.put(name, value, source, unit=unit, explicit=True)
-            return
-        index = [int(i) for i in (assignment.index or "1").split(",") if i.strip().isdecimal()]
-        if len(index) == 1 and 0 < index[0] <= 100:
-            array = list(self.v.get(name, []))
-            array += [0.0] * (index[0] - 1 + len(values) - len(array))
-            array[index[0] - 1 : index[0] - 1 + len(values)] = values
-            self.b.put(name, array, source, unit=unit, explicit=True)
-            for offset, number in enumerate(values):
-                self.b.put(f"{name}({index[0] + offset})", number, source, unit=unit, explicit=True)
-        else:
+        words = _table.WORDS.get(name)
+        if words is not None and value not in words:
+            # pw.x compares words with their case; of some it says nothing and goes on without what was meant.
+            silent = name in _table.SILENT
+            text = f"{name} {value[:20]!r} is none of {', '.join(words)}"
+            self.b.complain(self.file, f"{text}: it counts as 'none'" if silent else text, line, refuses=not silent)
+            value = "none" if silent else value
+        self.b.put(name, _table.canonical(name, value), source, unit=unit, explicit=True)
+
+    def array(self, name: str, assignment: Assignment, values: list[Any], source: str) -> None:
+        unit = _table.units().get(name, "")
+        first = re.fullmatch(r"\s*(\d{1,3})?\s*(:\s*\d*\s*)?", assignment.index or "1")
+        if first is None or not 0 < int(first[1] or 1) <= 100:
             key = f"{name}({re.sub(r'[^0-9,]', '', assignment.index or '')})"
             self.b.put(key, values[0], source, unit=unit, explicit=True)
+            return
+        start = int(first[1] or 1)
+        array = list(self.v.get(name, []))
+        array += [0.0] * (start - 1 + len(values) - len(array))
+        for place, number in enumerate(values, start):
+            if number is not None:
+                array[place - 1] = number
+                self.b.put(f"{name}({place})", number, source, unit=unit, explicit=True)
+        self.b.put(name, array, source, unit=unit, explicit=True)
 
     def rules(self) -> None:
         v, follow = self.v, self.b.default
@@ -247,18 +265,39 @@ class _Reading:
         fixed, again = calculation in ("nscf", "bands"), v["restart_mode"] != "from_scratch"
         follow("startingpot", "file" if fixed or again else "atomic", "default, by calculation and restart_mode")
         follow("startingwfc", "file" if again and not fixed else "atomic+random", "default, by restart_mode")
+        if v["nspin"] not in (1, 2, 4):
+            self.b.complain(self.file, f"nspin = {v['nspin']} is none of 1, 2, 4")
         if v["nspin"] == 2 and v["occupations"] == "fixed" and "tot_magnetization" not in self.b.explicit:
             self.b.complain(self.file, "fixed occupations and lsda need tot_magnetization")
         if v["occupations"] == "smearing" and v["degauss"] == 0:
             self.b.complain(self.file, "smearing requires nonzero degauss")
         if "input_dft" in v:
-            self.b.put("functional", v["input_dft"], "input_dft", explicit=True)
-        if v["london"]:
-            self.b.put("vdw_corr", "grimme-d2", "london")
+            self.b.put("functional", _table.canonical("functional", v["input_dft"]), "input_dft", explicit=True)
+        # Older variables of the same meaning: either says both.
+        for name, word in (("london", "grimme-d2"), ("ts_vdw", "ts"), ("xdm", "xdm")):
+            if v[name]:
+                self.b.put("vdw_corr", word, name, explicit=True)
+            elif v["vdw_corr"] == word:
+                self.b.put(name, True, "vdw_corr", explicit=True)
         if v["noncolin"]:
             self.b.put("nspin", 4, "noncolin", explicit="nspin" in self.b.explicit)
         for name in ("nbnd", "input_dft", "exx_fraction", "screening_parameter", "wmass", "disk_io", "pseudo_dir"):
             self.b.cannot_tell(name, "it is not set, and its default depends on pseudopotentials or surroundings")
+
+    def lengths(self) -> None:
+        """`celldm(1)` to `(3)` and `A`, `B`, `C` say the same: whichever is given, both are there."""
+        v, lengths = self.v, ("A", "B", "C")
+        if "celldm" in v and v["celldm"][0] and not v["A"]:
+            scale = v["celldm"][0] * BOHR
+            for name, ratio in zip(lengths, [1.0, *v["celldm"][1:3]], strict=False):
+                if ratio:
+                    self.b.put(name, ratio * scale, "celldm", unit="angstrom", explicit=True)
+        elif v["A"] and "celldm" not in v:
+            ratios = [v["A"] / BOHR, v["B"] / v["A"], v["C"] / v["A"]]
+            self.b.put("celldm", ratios, "A, B, C", explicit=True)
+            for place, ratio in enumerate(ratios, 1):
+                if ratio:
+                    self.b.put(f"celldm({place})", ratio, "A, B, C", explicit=True)
 
     def needed(self, given: Input) -> None:
         for name in ("nat", "ntyp", "ecutwfc"):

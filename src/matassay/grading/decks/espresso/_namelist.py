@@ -10,7 +10,7 @@ ORDER = ("control", "system", "electrons", "ions", "cell")
 """Namelists of pw.x in the order in which it reads them."""
 
 _START = re.compile(r"^[^\S\n]*&(\w+)\s*", re.MULTILINE)
-_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^)]*)\))?\s*=")
+_NAME = re.compile(r"\s*([A-Za-z_]\w*)(?:\(([^)]*)\))?\s*=")
 _TOKEN = re.compile(r"\s*(?:(\d+)\s*\*\s*)?('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s,;'\"=/!]+)")
 
 
@@ -30,8 +30,8 @@ class Assignment:
     """As written."""
     index: str | None
     """What stands in brackets, e.g. ``1`` or ``1,2``."""
-    values: list[str]
-    """Tokens, repeats written out; texts keep their quotes."""
+    values: list[str | None]
+    """Tokens, repeats written out; texts keep their quotes. None where there is nothing between two commas."""
     line: int
     """From 1."""
 
@@ -45,7 +45,9 @@ class Input:
     ends: dict[str, int] = field(default_factory=dict)
     """Offset of the slash that ends each namelist."""
     cards: dict[str, tuple[str, list[str], int]] = field(default_factory=dict)
-    """Option, lines and line number of each card, by name in upper case."""
+    """Option in lower case, lines and line number of each card, by name."""
+    ignored: list[tuple[str, int]] = field(default_factory=list)
+    """Names of cards as written, and their lines, that pw.x passes over since they are not in capitals."""
 
 
 CARDS = (
@@ -98,7 +100,11 @@ def _namelist(text: str, at: int, lines: _Lines) -> tuple[list[Assignment], int]
     current: Assignment | None = None
     start = at
     while True:
-        at = _skip(text, at)
+        at, commas = _skip(text, at)
+        if current is not None:
+            # The first comma ends a value; before each further one stands a null value, which changes nothing.
+            nulls = commas - bool(current.values)
+            current.values.extend([None] * min(max(nulls, 0), 100))
         if at >= len(text):
             raise BadNamelist("a namelist is not ended by a slash", lines.at(start))
         if text[at] == "/" or text[at : at + 4].lower() in ("&end", "$end"):
@@ -121,17 +127,19 @@ def _namelist(text: str, at: int, lines: _Lines) -> tuple[list[Assignment], int]
         at = token.end()
 
 
-def _skip(text: str, at: int) -> int:
-    """Past blanks, commas and comments."""
+def _skip(text: str, at: int) -> tuple[int, int]:
+    """Past blanks, commas and comments; the place, and how many commas there were."""
+    commas = 0
     while at < len(text):
         if text[at] in " \t\n,;":
+            commas += text[at] in ",;"
             at += 1
         elif text[at] == "!":
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
         else:
             break
-    return at
+    return at, commas
 
 
 def _cards(text: str, at: int, out: Input) -> None:
@@ -139,15 +147,19 @@ def _cards(text: str, at: int, out: Input) -> None:
     name = ""
     for offset, raw in enumerate(text[at:].split("\n")[1:], 1):
         line = raw.strip()
-        if not line or line[0] in "!#":
+        # Within a card pw.x takes a line that begins with an exclamation mark for data.
+        if not line or line[0] == "#" or (line[0] == "!" and not name):
             continue
         words = re.split(r"[\s({]+", line, maxsplit=1)
-        head = words[0].upper()
+        head = words[0]
         if head in CARDS:
             name = head
-            option = re.sub(r"[(){}]", " ", words[1] if len(words) > 1 else "").split("!")[0].strip().lower()
+            option = re.sub(r"[(){}]", " ", words[1] if len(words) > 1 else "").strip().lower()
             if name in out.cards:
                 raise BadNamelist(f"card {name} occurs twice", number + offset)
             out.cards[name] = (option, [], number + offset)
+        elif head.upper() in CARDS:
+            name = ""
+            out.ignored.append((head, number + offset))
         elif name:
-            out.cards[name][1].append(re.split(r"[!#]", line)[0].strip())
+            out.cards[name][1].append(line if line[0] == "!" else line.split("!")[0].rstrip())

@@ -28,6 +28,36 @@ _ALIASES: Mapping[str, Mapping[str, str]] = {
 
 CALCULATIONS = ("scf", "nscf", "bands", "relax", "md", "vc-relax", "vc-md")
 
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "calculation": CALCULATIONS,
+    "occupations": (
+        "smearing", "fixed", "from_input", "tetrahedra", "tetrahedra_lin", "tetrahedra-lin", "tetrahedra_opt",
+        "tetrahedra-opt",
+    ),
+    "smearing": (
+        "gaussian", "gauss", "Gaussian", "Gauss", "methfessel-paxton", "m-p", "mp", "Methfessel-Paxton", "M-P", "MP",
+        "marzari-vanderbilt", "cold", "m-v", "mv", "Marzari-Vanderbilt", "M-V", "MV",
+        "fermi-dirac", "f-d", "fd", "Fermi-Dirac", "F-D", "FD",
+    ),
+    "mixing_mode": ("plain", "TF", "local-TF"),
+    "diagonalization": ("david", "davidson", "cg", "ppcg", "paro"),
+    "vdw_corr": (
+        "none", "grimme-d2", "Grimme-D2", "DFT-D", "dft-d", "grimme-d3", "Grimme-D3", "DFT-D3", "dft-d3",
+        "TS", "ts", "ts-vdw", "ts-vdW", "tkatchenko-scheffler", "XDM", "xdm",
+    ),
+    "assume_isolated": ("none", "makov-payne", "m-p", "mp", "martyna-tuckerman", "m-t", "mt", "esm", "2D"),
+}  # fmt: skip
+"""Words of which pw.x 6.7 takes no other, letter by letter (asked, November 2026)."""
+
+SILENT = ("vdw_corr", "assume_isolated")
+"""Variables of which pw.x passes over any other word in silence, and goes on with ``none``."""
+
+_FUNCTIONALS: Mapping[str, str] = {
+    "lda": "pz", "sla+pz": "pz", "sla+pw+pbx+pbc": "pbe", "sla+pw+psx+psc": "pbesol", "sla+pw+ggx+ggc": "pw91",
+    "sla+lyp+b88+blyp": "blyp", "sla+pw+revx+pbc": "revpbe",
+}  # fmt: skip
+"""Functionals by their parts, and the short names that mean the same (INPUT_PW, variable `input_dft`)."""
+
 
 class BadVariable(ValueError):
     """pw.x could not read the value."""
@@ -90,6 +120,9 @@ def canonical(name: str, value: Any) -> Any:
     word = value.strip()
     if name.lower() in ("title", "prefix", "outdir", "pseudo_dir", "wfcdir"):
         return word
+    if name.lower() in ("functional", "input_dft"):
+        parts = re.sub(r"(\+nogx)?(\+nogc)?\Z", "", "+".join(re.split(r"[\s+-]+", word.lower())))
+        return _FUNCTIONALS.get(parts, word.lower())
     return _ALIASES.get(name.lower(), {}).get(word.lower(), word.lower())
 
 
