@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, TextIO
 
 import typer
@@ -76,9 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit code: 0 done; 1 an expectation did not hold; 2 bad use, nothing selected, or something broke;
         130 interrupted.
     """
+    said: set[str] = set()
     args, debug = _without_debug(sys.argv[1:] if argv is None else list(argv))
     try:
-        with _plain_warnings():
+        with _plain_warnings() as said:
             app(args=args, prog_name="matassay")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else BAD_USE if end.code else DONE
@@ -92,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MatAssayError as error:
         if debug:
             raise
-        say(f"matassay: {error}")
+        say(f"matassay: {_once(str(error), said)}")
         if isinstance(error, EnvironmentFailure):
             say("`matassay doctor` lists what is missing, with the command that mends it; `make setup` does it all.")
         return BAD_USE
@@ -105,8 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Say what is left out, of logs and of suites, without the line of code that found it."""
+def _plain_warnings() -> Iterator[set[str]]:
+    """Say what is left out, of logs and of suites, without the line of code that found it; what was said."""
     with warnings.catch_warnings():
         show, said = warnings.showwarning, set[str]()
 
@@ -126,7 +127,16 @@ def _plain_warnings() -> Iterator[None]:
                 show(message, category, filename, lineno, file, line)
 
         warnings.showwarning = shown
-        yield
+        yield said
+
+
+def _once(error: str, said: Collection[str]) -> str:
+    """An error without the reason that was said before: a broken task is told of when it is left out, and when asked for."""
+    for warning in said:
+        why = warning.partition(": ")[2]
+        if why and error.endswith(f": {why}"):
+            return f"{error.removesuffix(f': {why}')} (see above)"
+    return error
 
 
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:

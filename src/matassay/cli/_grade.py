@@ -15,14 +15,19 @@ import typer
 from matassay.core import SCHEMA_VERSION, Artefact, Evidence, Interface, MatAssayError, Task, select_tasks
 
 from ._console import Format, claim_stdout, counted, say
-from ._places import folder_named
+from ._places import folder_named, task_named
 
 if TYPE_CHECKING:
     from matassay.core import Verdict
 
 
 def grade(
-    task: Annotated[str, typer.Argument(help="Id of a research task, or a beginning of it that only one has.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", callback=task_named, help="Id of a research task, or a beginning of it that only one has."
+        ),
+    ],
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", parser=folder_named, help="Files as an agent would leave them.")
     ],

@@ -9,13 +9,17 @@ import typer
 from matassay.core import SCHEMA_VERSION, Task, select_tasks
 
 from ._console import Format, claim_stdout, counted, fitting_table, shortened
+from ._places import task_named
 
 COLUMNS = ("id", "title", "span", "level", "category", "guidance", "steps", "revision")
 
 
 def list_tasks(
     prefix: Annotated[
-        list[str] | None, typer.Argument(help="Ids, or beginnings of ids that end at a part: instruments/xrd.")
+        list[str] | None,
+        typer.Argument(
+            metavar="ID", callback=task_named, help="Ids, or beginnings of ids that end at a part: instruments/xrd."
+        ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Places that commands are told to use: looked at before anything is started."""
+"""What commands are told to use, tasks and places: looked at before anything is started."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import typer
 
 from matassay.core import MatAssayError
+
+Given = TypeVar("Given", str, list[str], list[str] | None)
 
 
 def folder_named(text: str) -> Path:
@@ -21,8 +24,23 @@ def folder_named(text: str) -> Path:
     return Path(text)
 
 
+def file_named(text: str) -> Path:
+    """The file or folder of an argument; as `folder_named`."""
+    if not text.strip():
+        raise typer.BadParameter("the name of a file is empty")
+    return Path(text)
+
+
+def task_named(given: Given) -> Given:
+    """Ids or beginnings of ids; an empty one, of a variable that was not set, is not all tasks."""
+    for text in [given] if isinstance(given, str) else given or []:
+        if not text.strip(" /"):
+            raise typer.BadParameter("the id of a task is empty")
+    return given
+
+
 @contextlib.contextmanager
-def log_folder(folder: Path) -> Iterator[None]:
+def log_folder(folder: Path, what: str = "logs") -> Iterator[None]:
     """Make a folder for logs; it is taken away again if it is new and nothing came into it.
 
     Raises
@@ -40,7 +58,7 @@ def log_folder(folder: Path) -> Iterator[None]:
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as error:
-            raise MatAssayError(f"cannot write logs to {folder}: {error.strerror or error}") from error
+            raise MatAssayError(f"cannot write {what} to {folder}: {error.strerror or error}") from error
         yield
     finally:
         with contextlib.suppress(OSError):  # what is not empty stays, and so does all above it

@@ -15,7 +15,7 @@ from matassay.core import SCHEMA_VERSION, EpisodeResult, MatAssayError, UnknownT
 
 from ._console import Format, claim_stdout, counted, fitting_table, say
 from ._engine import load_engine
-from ._places import check_port
+from ._places import check_port, file_named, folder_named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,14 +25,20 @@ if TYPE_CHECKING:
 
 
 def report(
-    logdir: Annotated[list[Path], typer.Argument(help="Folders of logs; give those of baselines as well.")],
+    logdir: Annotated[
+        list[Path],
+        typer.Argument(metavar="FOLDER", parser=folder_named, help="Folders of logs; give those of baselines as well."),
+    ],
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to write.  [default: the first folder]")
+        Path | None,
+        typer.Option(metavar="DIR", parser=folder_named, help="Where to write.  [default: the first folder]"),
     ] = None,
     failures: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Causes of failed runs set by a person.  [default: failures.json in the folders]"
+            metavar="FILE",
+            parser=file_named,
+            help="Causes of failed runs set by a person.  [default: failures.json in the folders]",
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
@@ -40,6 +46,8 @@ def report(
     """Write tables, intervals and plots as HTML, CSV and JSON."""
     with claim_stdout() as real:
         for folder in logdir:
+            if folder.is_file():
+                raise MatAssayError(f"{folder}: a report is made of folders of logs: give the folder in which it lies")
             if not folder.is_dir():
                 raise MatAssayError(f"{folder}: there is no such folder")
         load_engine()
@@ -116,7 +124,7 @@ def _summary_table(summary: Summary, console: Console) -> Table:
 
 
 def regrade(
-    log: Annotated[list[Path], typer.Argument(help="Log files, or folders of them.")],
+    log: Annotated[list[Path], typer.Argument(metavar="LOG", parser=file_named, help="Log files, or folders of them.")],
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:
     """Grade the stored evidence again with the grading code as it is now."""
@@ -171,11 +179,13 @@ def _short(r: EpisodeResult) -> str:
 
 
 def replay(
-    log: Annotated[Path, typer.Argument(help="A log file, or a folder of logs.")],
+    log: Annotated[Path, typer.Argument(metavar="LOG", parser=file_named, help="A log file, or a folder of logs.")],
     sample: Annotated[
         str | None, typer.Option(metavar="ID", help="Only episodes in whose id this stands: s04-set-angles@full#0.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page.  [default: beside the log]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=file_named, help="The page.  [default: beside the log]")
+    ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:
     """Write one HTML file with every screenshot and the actions drawn on it."""
@@ -246,7 +256,9 @@ def _path(location: str) -> Path:
 
 
 def view(
-    logdir: Annotated[Path, typer.Argument(help="Folder of logs.")] = Path("logs"),
+    logdir: Annotated[Path, typer.Argument(metavar="FOLDER", parser=folder_named, help="Folder of logs.")] = Path(
+        "logs"
+    ),
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the viewer.")] = 7575,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
 ) -> None:

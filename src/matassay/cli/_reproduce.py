@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matassay.core import SCHEMA_VERSION, MatAssayError, UnknownTask
+from matassay.core import SCHEMA_VERSION, EnvironmentFailure, MatAssayError, UnknownTask, select_tasks
 
 from ._console import Format, claim_stdout, counted, say
-from ._places import folder_named
+from ._places import folder_named, log_folder, task_named
 
 if TYPE_CHECKING:
     from matassay.suites.research import Difference, Reproduction, TaskFolder
@@ -22,7 +23,9 @@ SHOWN = 12
 
 
 def reproduce(
-    prefix: Annotated[list[str], typer.Argument(help="Research tasks: ids, or beginnings of ids.")],
+    prefix: Annotated[
+        list[str], typer.Argument(metavar="ID", callback=task_named, help="Research tasks: ids, or beginnings of ids.")
+    ],
     seed: Annotated[int, typer.Option(min=0, metavar="K", help="Seed; the stored references are of seed 0.")] = 0,
     dear: Annotated[
         bool, typer.Option("--dear", help="Also the references that take more than a minute, some of them hours.")
@@ -32,7 +35,7 @@ def reproduce(
     ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,
 ) -> None:
-    """Make inputs and references again and compare them with the stored; exits with 1 if one differs."""
+    """Make inputs and references again and compare them with the stored; exits with 1 if one differs, with 2 if one fails."""
     with claim_stdout() as out:
         chosen = _chosen(prefix)
         left = [f for f in chosen if f.spec.dear and not dear]
@@ -42,18 +45,32 @@ def reproduce(
 
         found: list[Reproduction] = []
         seconds: dict[str, float] = {}
-        for folder in chosen:
-            if folder in left or _cannot(folder):
-                continue
-            say(f"{folder.spec.id} ...")
-            place = keep / folder.path.name if keep is not None else None
-            begin = time.monotonic()
-            found.append(run(folder, seed, keep=place))
-            seconds[found[-1].task] = round(time.monotonic() - begin, 1)
-            say(f"    {_told(found[-1])}, {seconds[found[-1].task]} s")
+        failed: dict[str, str] = {}
+        with log_folder(keep, "what is made") if keep is not None else contextlib.nullcontext():
+            for folder in chosen:
+                if folder in left or _cannot(folder):
+                    continue
+                id = folder.spec.id
+                say(f"{id} ...")
+                place = keep / folder.path.name if keep is not None else None
+                begin = time.monotonic()
+                try:
+                    if not (script := folder.path / "reproduce.py").is_file():
+                        raise MatAssayError(f"{script}: there is no such file")
+                    found.append(run(folder, seed, keep=place))
+                except EnvironmentFailure:
+                    raise
+                except MatAssayError as error:  # the others go on
+                    failed[id] = str(error) if str(folder.path) in str(error) else f"{folder.path}: {error}"
+                    say(f"    failed: {failed[id].strip()}")
+                    continue
+                seconds[id] = round(time.monotonic() - begin, 1)
+                say(f"    {_told(found[-1])}, {seconds[id]} s")
+        good = sum(r.reproduced for r in found)
+        total = len(found) + len(failed)
         if format is Format.JSON:
             rows = [{**asdict(r), "reproduced": r.reproduced, "seconds": seconds[r.task]} for r in found]
-            out.json({"schema_version": SCHEMA_VERSION, "ok": all(r.reproduced for r in found), "tasks": rows})
+            out.json({"schema_version": SCHEMA_VERSION, "ok": 0 < total == good, "tasks": rows, "failed": failed})
         else:
             for r in found:
                 out.lines(f"{'ok    ' if r.reproduced else 'DIFFERS'} {r.task}  {_told(r)}")
@@ -61,9 +78,8 @@ def reproduce(
                 values = [f"    {d.path}: stored {d.stored!r:.60}, made {d.made!r:.60}{_by(d)}" for d in r.differences]
                 more = [f"    and {len(values) - SHOWN} values more"] if len(values) > SHOWN else []
                 out.lines(*odd, *values[:SHOWN], *more)
-            good = sum(r.reproduced for r in found)
-            out.lines(f"{good} of {counted(len(found), 'reference')} reproduced")
-        raise typer.Exit(0 if all(r.reproduced for r in found) else 1)
+            out.lines(*(f"FAILED  {id}" for id in failed), f"{good} of {counted(total, 'reference')} reproduced")
+        raise typer.Exit(2 if failed or not total else 0 if good == total else 1)
 
 
 def _chosen(prefixes: list[str]) -> list[TaskFolder]:
@@ -74,7 +90,8 @@ def _chosen(prefixes: list[str]) -> list[TaskFolder]:
     for prefix in [p.strip("/") for p in prefixes]:
         hits = {id: f for id, f in known.items() if id == prefix or id.startswith((prefix + "/", prefix + "-"))}
         if not hits:
-            raise UnknownTask(f"no research task begins with {prefix!r}; `matassay list research` shows all")
+            others = select_tasks([prefix])  # says what is wrong with a broken one, or which is meant
+            raise UnknownTask(f"{others[0].id} is no research task: only these have references to be made again")
         chosen |= hits
     return list(chosen.values())
 
@@ -84,8 +101,6 @@ def _cannot(folder: TaskFolder) -> bool:
     from matassay.worlds.workspace import missing
 
     lacking = missing(folder.spec.requires)
-    if not (folder.path / "reproduce.py").is_file():
-        raise MatAssayError(f"{folder.path / 'reproduce.py'}: there is no such file")
     for what in lacking:
         say(f"left out: {folder.spec.id}: {what}")
     return bool(lacking)

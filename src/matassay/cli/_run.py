@@ -17,7 +17,7 @@ from matassay.core import SCHEMA_VERSION, EpisodeResult, Guidance, MatAssayError
 from ._console import Format, Out, claim_stdout, counted, fitting_table, say, shortened, stderr_console
 from ._engine import load_engine
 from ._needs import check_model, check_worlds, choose_sandbox, release_worlds, usable
-from ._places import folder_named, log_folder
+from ._places import folder_named, log_folder, task_named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,10 @@ class GuidanceChoice(StrEnum):
 
 
 def run(
-    prefix: Annotated[list[str], typer.Argument(help="Task ids, or beginnings of ids: instruments/xrd.")],
+    prefix: Annotated[
+        list[str],
+        typer.Argument(metavar="ID", callback=task_named, help="Task ids, or beginnings of ids: instruments/xrd."),
+    ],
     agent: Annotated[
         AgentName | None,
         typer.Option(

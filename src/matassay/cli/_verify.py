@@ -11,6 +11,7 @@ from matassay.core import SCHEMA_VERSION, select_tasks, suites
 
 from ._console import Format, claim_stdout, counted, say, stderr_console
 from ._needs import check_worlds, usable
+from ._places import task_named
 from ._sandbox import verify_sandbox
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def verify(
-    prefix: Annotated[list[str] | None, typer.Argument(help="Task ids, or beginnings of ids.  [default: all]")] = None,
+    prefix: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID", callback=task_named, help="Task ids, or beginnings of ids.  [default: all]"),
+    ] = None,
     check: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this check (A1, B3, ...); may be repeated.")
     ] = None,
