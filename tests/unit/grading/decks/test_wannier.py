@@ -250,3 +250,63 @@ def test_missing_file_is_a_matter_of_format() -> None:
     refusal = W90.effective({}).refusal
     assert refusal is not None
     assert refusal.failure is Failure.FORMAT
+
+
+def with_line(line: str) -> str:
+    return WIN.replace("num_iter", f"{line}\nnum_iter")
+
+
+@pytest.mark.parametrize("text", ["1-4", "1:4", "4-1", "1 - 2, 3:4", "1,2;3 4", "1 -4"])
+def test_ranges_of_bands(text: str) -> None:
+    assert read(with_line(f"exclude_bands = {text}")).values["exclude_bands"] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "line", ["exclude_bands = 1-4,4", "exclude_bands = 1..4", "exclude_bands = 0", "exclude_bands = 1 to 4"]
+)
+def test_lists_that_wannier90_cannot_parse(line: str) -> None:
+    refusal = read(with_line(line)).refusal
+    assert refusal is not None
+    assert "Error parsing keyword exclude_bands" in refusal.text
+
+
+@needs_wannier90
+def test_ranges_are_those_of_the_program() -> None:
+    text = with_line("exclude_bands = 4-3, 1:2")
+    said = run(W90.probe({"win": text.encode()}, {}))["files"]["deck.nnkp"]
+    listed = said.split("begin exclude_bands")[1].split("end exclude_bands")[0].split()
+    assert sorted(int(n) for n in listed[1:]) == read(text).values["exclude_bands"]
+
+
+PROJECTIONS = {
+    "commas": ("Si:sp3", "Si : sp3-1, sp3-2,sp3-3;sp3-4", True),
+    "blanks": ("Si:sp3", "Si : s p 3", True),
+    "length of an axis": ("Si:sp3", "Si:sp3:z=0,0,2", True),
+    "radial function": ("Si:sp3", "Si:sp3:r=1:zona=1.0", True),
+    "another axis": ("Si:sp3", "Si:sp3:z=1,1,1:x=1,-1,0", False),
+    "another radius": ("Si:sp3", "Si:sp3:zona=1.5", False),
+}
+
+
+@needs_wannier90
+@pytest.mark.parametrize("name", PROJECTIONS)
+def test_spellings_of_projections(name: str) -> None:
+    old, new, same = PROJECTIONS[name]
+    first = read(WIN).values["projections"]
+    mine, asked = (reader(WIN.replace(old, new)) for reader in (read, ask))
+    assert mine.refusal is None, mine.refusal
+    assert mine.values["projections"] == asked.values["projections"]
+    assert (mine.values["projections"] == first) is same
+
+
+@pytest.mark.parametrize("line", ["Si:sp3:z=1,1,1", "Si:sp3;", "Si:s", "Si:sp3:z=0,0,0", "Si:sp3:zona=x"])
+def test_projections_that_wannier90_refuses(line: str) -> None:
+    assert "projections" in str(read(WIN.replace("Si:sp3", line)).refusal)
+
+
+def test_blocks_and_paths_in_other_spellings() -> None:
+    glued = read(WIN.replace("begin kpoints", "beginkpoints").replace("end kpoints", "End : kpoints"))
+    assert glued.values["k_mesh"] == [2, 2, 2]
+    path = "begin kpoint_path\nL {} {} {} G 0 0.0 .0\nend kpoint_path\n"
+    one, other = (read(WIN + path.format(*[x] * 3)).values["k_path"] for x in ("0.5", ".50"))
+    assert one == other == W90.canonical("k_path", ["L 0.5 0.5 0.5  G 0.0 0.0 0.0"])[1]

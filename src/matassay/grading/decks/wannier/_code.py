@@ -63,6 +63,8 @@ class Wannier90:
 
     def canonical(self, name: str, value: Any = None) -> tuple[str, Any]:
         """Keywords in lower case."""
+        if name == "k_path" and isinstance(value, list):
+            return name, [_segment(part) if isinstance(part, str) else part for part in value]
         if name in _DERIVED or name in STRUCTURE_NAMES or re.match(r"projections\.[A-Z][a-z]?\Z", name):
             return name, value
         keyword = name.lower()
@@ -136,12 +138,7 @@ def _canonical(keyword: str, value: Any) -> Any:
     if _types().get(keyword, "str") != "str":
         # YAML reads 1e-8 as text, and people write .true.: what Fortran would read is meant.
         return _value(keyword, value, 0)
-    word = value.strip().lower()
-    return (
-        {"down": "down", "dn": "down", "2": "down", "up": "up", "1": "up"}.get(word, word)
-        if keyword == "spin"
-        else word
-    )
+    return value.strip().lower()
 
 
 def _verbose(text: str) -> str:
@@ -152,7 +149,10 @@ def _verbose(text: str) -> str:
 def _value(keyword: str, text: str, line: int) -> Any:
     kind = _types().get(keyword, "str")
     if kind == "range":
-        return ranges(text)
+        try:
+            return ranges(text)
+        except BadWin as error:
+            raise BadWin(f"Error parsing keyword {keyword}: {error}", line) from error
     if kind == "str":
         return _canonical(keyword, text.strip("'\""))
     words = text.replace(",", " ").split()
@@ -288,7 +288,19 @@ def _points(win: Win, file: str, builder: Builder) -> None:
     if builder.values["bands_plot"] and "kpoint_path" not in win.blocks:
         builder.complain(file, "A bandstructure plot has been requested but there is no kpoint_path block")
     if "kpoint_path" in win.blocks:
-        builder.put("k_path", [" ".join(t.split()) for t in win.blocks["kpoint_path"][0]], file, explicit=True)
+        builder.put("k_path", [_segment(t) for t in win.blocks["kpoint_path"][0]], file, explicit=True)
+
+
+def _segment(line: str) -> str:
+    """A line of a path with its numbers in one spelling.
+
+    Examples
+    --------
+    >>> _segment("G 0 0.0 0   X 0.50 0 .5")
+    'G 0 0 0 X 0.5 0 0.5'
+    """
+    numbers = ((word, fortran_real(word)) for word in line.split())
+    return " ".join(word if number is None else f"{number + 0.0:.8g}" for word, number in numbers)
 
 
 def _projections(win: Win, file: str, builder: Builder) -> None:
@@ -308,6 +320,9 @@ def _projections(win: Win, file: str, builder: Builder) -> None:
         builder.complain(file, f"projections: {error}", line)
         return
     _put_projections(found, file, builder)
+    needed = builder.values.get("num_wann", 0)
+    if len(found) < needed and not random and not builder.values["auto_projections"]:
+        builder.complain(file, f"projections: too few functions are defined, {len(found)} of {needed}", line)
     if random:
         # What is listed is there; the rest of the functions are drawn anew in each run.
         for name in ("projections", "n_projections"):

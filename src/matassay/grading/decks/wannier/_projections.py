@@ -66,13 +66,16 @@ class Projection:
     """Direction of z, then of x."""
     spin: int = 0
     """1 or -1 for spinors, else 0."""
+    zona: float = 1.0
+    """Z/a of the radial function, 1/angstrom."""
 
     def key(self) -> str:
         """Text that is the same for the same orbital."""
         place = " ".join(f"{round(c % 1.0, 3) % 1.0:.3f}" for c in self.centre)
         axes = "" if self.axes == (0, 0, 1, 1, 0, 0) else " axes " + " ".join(f"{a:.3f}" for a in self.axes)
         spin = f" spin {self.spin}" if self.spin else ""
-        return f"{place} l={self.angular} mr={self.component} r={self.radial}{axes}{spin}"
+        zona = "" if self.zona == 1 else f" zona {self.zona:.2f}"
+        return f"{place} l={self.angular} mr={self.component} r={self.radial}{axes}{spin}{zona}"
 
 
 def expand(
@@ -92,19 +95,39 @@ def expand(
             unit = BOHR if line.strip().lower() == "bohr" else 1.0
             continue
         site, _, rest = line.partition(":")
-        # Beyond the angular functions come z=, x=, r=, zona=: the radial function is the one that is often given.
-        functions, *options = [part.strip() for part in rest.split(":")]
-        radial = next((int(o[2:]) for o in options if re.fullmatch(r"r=\d", o)), 1)
-        pairs = [pair for name in functions.split(";") for pair in _functions(name.strip().lower())]
+        # Wannier90 takes out all blanks: `s p` is the hybrid sp.
+        functions, *options = ["".join(part.split()).lower() for part in rest.split(":")]
+        radial, axes, zona = _options(options)
+        names = (n for part in functions.split(";") for n in ([part] if "=" in part else part.split(",")))
+        pairs = [pair for name in names for pair in _functions(name)]
         for centre in _centres(site.strip(), crystal, labels, lattice, unit):
             out.extend(
-                Projection(centre, angular, component, radial, spin=spin)
+                Projection(centre, angular, component, radial, axes, spin, zona)
                 for angular, component in sorted(pairs)
                 for spin in ((1, -1) if spinors else (0,))
             )
     if len(out) > 10_000:
         raise ValueError("too many projections")
     return out
+
+
+def _options(options: list[str]) -> tuple[int, tuple[float, ...], float]:
+    """Radial function, directions of z and x of length 1, and zona."""
+    given = dict(o.split("=", 1) for o in options if "=" in o)
+    axes = []
+    for name, default in (("z", [0.0, 0.0, 1.0]), ("x", [1.0, 0.0, 0.0])):
+        values = [fortran_real(v) for v in given[name].split(",")] if name in given else default
+        vector = np.array([np.nan if v is None else v for v in values], dtype=float)
+        length = np.linalg.norm(vector)
+        if len(vector) != 3 or not length > 0:
+            raise ValueError(f"{name}= needs three numbers, found {given[name][:20]!r}")
+        axes.append(vector / length)
+    if abs(axes[0] @ axes[1]) > 1e-6:
+        raise ValueError("z and x axes are not orthogonal")
+    radial, zona = fortran_real(given.get("r", "1")), fortran_real(given.get("zona", "1"))
+    if radial is None or zona is None:
+        raise ValueError("r= and zona= need a number")
+    return int(radial), tuple(float(v) for v in np.concatenate(axes)), zona
 
 
 def _functions(name: str) -> list[tuple[int, int]]:
@@ -159,8 +182,8 @@ def from_nnkp(text: str) -> list[Projection]:
         head, axes = rows[i], rows[i + 1]
         spin = int(rows[i + 2][0]) if spinors else 0
         centre = (float(head[0]), float(head[1]), float(head[2]))
-        values = tuple(float(a) for a in axes[:6])
-        out.append(Projection(centre, int(head[3]), int(head[4]), int(head[5]), values, spin))
+        *values, zona = (float(a) for a in axes[:7])
+        out.append(Projection(centre, int(head[3]), int(head[4]), int(head[5]), tuple(values), spin, zona))
     return out
 
 

@@ -45,13 +45,14 @@ def read_win(text: str) -> Win:
             continue
         low = line.lower()
         if inside is not None:
-            if low.startswith("end ") and low.split()[1] == inside:
+            if re.fullmatch(rf"end[\s:=]*{re.escape(inside)}(\s.*)?", low):
                 inside = None
             else:
                 out.blocks[inside][0].append(line)
             continue
-        if low.startswith("begin "):
-            inside = low.split()[1]
+        opened = re.match(r"begin[\s:=]*(\w+)", low)
+        if opened:
+            inside = opened[1]
             if inside in out.blocks:
                 raise BadWin(f"Error: Found begin {inside} more than once in input file", number)
             out.blocks[inside] = ([], number)
@@ -69,17 +70,29 @@ def read_win(text: str) -> Win:
 
 
 def ranges(text: str) -> list[int]:
-    """Numbers of a list such as ``1-4, 6``.
+    """Numbers of a list such as ``1-4, 6``; colons make ranges too, and a range may run backwards.
 
     Examples
     --------
-    >>> ranges("1-4,6  7")
-    [1, 2, 3, 4, 6, 7]
+    >>> ranges("1-4,6  7"), ranges("4:2")
+    ([1, 2, 3, 4, 6, 7], [2, 3, 4])
+
+    Raises
+    ------
+    BadWin
+        If Wannier90 could not read it, or a number is there twice.
     """
     out: list[int] = []
-    for first, _, last in re.findall(r"(\d+)(\s*-\s*(\d+))?", text):
-        low, high = int(first), int(last or first)
-        if high - low > 100_000:
+    for part in re.sub(r"\s*([-:])\s*", r"\1", text).replace(",", " ").replace(";", " ").split():
+        match = re.fullmatch(r"(\d{1,9})(?:[-:](\d{1,9}))?", part, re.ASCII)
+        if match is None:
+            raise BadWin(f"cannot be parsed: {part[:20]!r}")
+        low, high = sorted((int(match[1]), int(match[2] or match[1])))
+        if high - low + len(out) > 100_000:
             raise BadWin("a range of bands is absurd")
         out.extend(range(low, high + 1))
-    return sorted(set(out))
+    if len(set(out)) < len(out):
+        raise BadWin("has duplicate values")
+    if not out or min(out) < 1:
+        raise BadWin("must contain positive numbers")
+    return sorted(out)
