@@ -87,8 +87,8 @@ def test_germanium_on_silicon_grows_taller():
 
 @pytest.mark.parametrize(
     ("counts", "group"),
-    # Alonso, Cardona and Kanellis, Solid State Commun. 69, 479 (1989): Si_n Ge_m (001) superlattices with n + m = 4k are
-    # Pmma if both numbers are even, P-4m2 if both are odd.
+    # Si_n Ge_m (001) superlattices with n + m = 4k: Pmma if both numbers are even (Alonso, Cardona and Kanellis, Solid
+    # State Commun. 69, 479 (1989)), D2d symmetry with a primitive lattice if both are odd.
     [((4, 4), 51), ((6, 2), 51), ((3, 5), 115), ((5, 3), 115), ((11, 5), 115), ((10, 6), 51)],
 )
 @pytest.mark.parametrize("lateral", [1, 2])

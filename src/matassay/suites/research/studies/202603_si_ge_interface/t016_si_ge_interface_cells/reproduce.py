@@ -28,10 +28,10 @@ PLANES = 16
 def conditions(seed: int) -> dict[str, dict[str, float]]:
     """Return the contents of ``materials.json``.
 
-    Lattice constants at room temperature, elastic constants of Hall, Phys. Rev. 161, 756 (1967) for Si and of McSkimin
-    and Andreatch, J. Appl. Phys. 34, 651 (1963) for Ge; another seed moves them by up to 2 %, as temperature, isotopes
-    or another potential would. Numbers of planes near 7 to 9 are left out: there, stiffness and thickness balance, and
-    the plain mean of the two constants is right by accident.
+    Lattice constants at room temperature, elastic constants of Hall, Phys. Rev. 161, 756 (1967) for Si and, within 0.2 %,
+    of McSkimin and Andreatch, J. Appl. Phys. 34, 651 (1963) for Ge; another seed moves them by up to 2 %, as temperature,
+    isotopes or another potential would. Numbers of planes near 7 to 9 are left out: there, stiffness and thickness
+    balance, and the plain mean of the two constants is right by accident.
     """
     materials = {
         "Si": {"lattice_constant_A": 5.4310, "C11_GPa": 165.6, "C12_GPa": 63.9},
