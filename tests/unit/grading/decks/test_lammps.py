@@ -160,7 +160,21 @@ def test_other_units_are_converted() -> None:
     )
     v = load(text).values
     assert (v["timestep"], v["temperature_damping"], v["pressure_damping"], v["ensemble"]) == (2.0, 100, 1000, "npt")
-    assert v["pressure"] == [1, 1]
+    assert v["pressure"] == [1.01325, 1.01325], "bar, where the deck's unit is atm"
+
+
+@needs_lammps
+def test_what_is_changed_or_missing_counts() -> None:
+    """A dump that is told another interval later, a bath without a damping time, axes with pressures of their own."""
+    bath = (
+        "velocity all create 300 4711\nfix 1 all nph x 0 0 1 y 100 100 1\nfix 2 all temp/rescale 10 300 300 0.02 0.5\n"
+    )
+    dump = "dump d all atom 100 t.lammpstrj\ndump_modify d sort id every 20\n"
+    found = load(HEAD + MODEL + bath + dump + "run 10\n")
+    assert found.refusal is None, found.refusal
+    v = found.values
+    assert (v["ensemble"], v["temperature"], v["dump.atom.every"]) == ("npt", [300, 300], 20)
+    assert {"temperature_damping", "pressure"} <= set(found.unknown)
 
 
 HOSTILE = {

@@ -36,6 +36,11 @@ _UNITS: Mapping[str, tuple[float, float, float, float]] = {
     "nano": (10.0, 1e-21 / 1.602176634e-19, 1e6, 1e-21 / 1.66053906660e-27),
     "lj": (1.0, 1.0, 1.0, 1.0),
 }
+_BAR = {
+    "metal": 1.0, "real": 1.01325, "electron": 1e-5, "si": 1e-5, "cgs": 1e-6, "micro": 1e-2, "nano": 10.0, "lj": 1.0,
+}  # fmt: skip
+"""The deck's unit of pressure in bar (LAMMPS manual, command `units`); reduced units have no meaning outside."""
+
 _SKIN = {"metal": 2.0, "real": 2.0, "lj": 0.3, "si": 0.001, "cgs": 0.1, "electron": 2.0, "micro": 0.1, "nano": 0.1}
 """Default distance of the neighbour list beyond the cut-off, in the deck's units (LAMMPS manual, command `neighbor`)."""
 
@@ -413,8 +418,10 @@ class _Reading:
         gone = {c[1] for c in self.at_run if c[0] == "undump" and len(c) > 1}
         dumps = [c for c in self.at_run if c[0] == "dump" and len(c) > 5 and c[1] not in gone]
         self.put("dump_styles", sorted(c[3] for c in dumps))
+        # `dump_modify ID every N` counts from then on.
+        changed = {c[1]: dict(pairwise(c[2:])) for c in self.at_run if c[0] == "dump_modify" and "every" in c[2:]}
         for command in dumps:
-            self.put(f"dump.{command[3]}.every", number(command[4]))
+            self.put(f"dump.{command[3]}.every", number(changed.get(command[1], {}).get("every", command[4])))
             self.put(f"dump.{command[3]}.group", command[2])
             self.put(f"dump.{command[3]}.file", command[5])
             self.put(f"dump.{command[3]}", command[6:])
@@ -433,17 +440,34 @@ class _Reading:
         temperature = next(
             (values[f"fix.{s}.temp"] for s in styles if isinstance(values.get(f"fix.{s}.temp"), list)), None
         )
+        rescaled = bath == "temp/rescale"
         if temperature is None and bath is not None:
-            temperature = values[f"fix.{bath}"] if bath != "temp/rescale" else values[f"fix.{bath}"][1:]
+            temperature = values[f"fix.{bath}"][1:] if rescaled else values[f"fix.{bath}"]
         if temperature and len(temperature) >= 3 and all(isinstance(t, int | float) for t in temperature[:3]):
             self.put("temperature", [float(t) for t in temperature[:2]], "fixes", "K")
-            self.put("temperature_damping", float(temperature[2]) * self.scale[2], "fixes", "fs")
-        for style in styles:
-            for key in ("iso", "aniso", "tri", "x", "y", "z"):
-                pressure = values.get(f"fix.{style}.{key}")
-                if style.startswith(("npt", "nph")) and isinstance(pressure, list) and len(pressure) == 3:
-                    self.put("pressure", [float(p) for p in pressure[:2]], "fixes")
-                    self.put("pressure_damping", float(pressure[2]) * self.scale[2], "fixes", "fs")
+            if rescaled:
+                self.b.cannot_tell("temperature_damping", "temp/rescale has none")
+            else:
+                self.put("temperature_damping", float(temperature[2]) * self.scale[2], "fixes", "fs")
+        self.pressure(styles)
+
+    def pressure(self, styles: Sequence[str]) -> None:
+        """Pressure and its damping, where all axes that have one have the same."""
+        found = [
+            tuple(given)
+            for style in styles
+            if style.startswith(("npt", "nph", "press/"))
+            for key in ("iso", "aniso", "tri", "x", "y", "z")
+            if isinstance(given := self.b.values.get(f"fix.{style}.{key}"), list)
+            if len(given) == 3 and all(isinstance(p, int | float) for p in given)
+        ]
+        if len(set(found)) == 1:
+            bar = _BAR.get(str(self.result.get("units")), 1.0)
+            self.put("pressure", [float(p) * bar for p in found[0][:2]], "fixes", "bar")
+            self.put("pressure_damping", float(found[0][2]) * self.scale[2], "fixes", "fs")
+        elif found:
+            for name in ("pressure", "pressure_damping"):
+                self.b.cannot_tell(name, "it differs from axis to axis")
 
     def actions(self) -> None:
         steps: list[Any] = []
