@@ -426,6 +426,31 @@ def test_tetrahedra_need_points(mesh: str, refused: bool) -> None:
         assert found.refusal is None or "Tetrahedron" in found.refusal.text
 
 
+@pytest.mark.parametrize(("number", "same"), [(1, 10), (2, 20)])
+def test_numbers_of_which_two_mean_the_same(number: int, same: int) -> None:
+    assert values(f"IVDW = {number}")["IVDW"] == VASP.canonical("IVDW", number)[1] == same
+
+
+def test_a_forgotten_semicolon_behind_a_word_is_noted() -> None:
+    found = read("PREC = Accurate ISMEAR = 0\nSYSTEM = a = 5.43")
+    assert (found.values["PREC"], found.values["ISMEAR"], len(found.problems)) == ("accurate", 1, 1)
+    assert "semicolon" in str(found.problems[0])
+
+
+def test_spin_of_noncollinear_calculations() -> None:
+    found = read("LSORBIT = T; ISPIN = 2")
+    assert found.values["ISPIN"] == 1
+    assert "total_moment" not in found.values
+
+
+@pytest.mark.parametrize(
+    ("behind", "refused"), [("\nend of path", False), ("0.5 0.5 x", True), ("0.5 0.5 0.5\nend", True)]
+)
+def test_what_stands_behind_a_path(behind: str, refused: bool) -> None:
+    found = read("", kpoints=f"path\n40\nLine-mode\nReciprocal\n0 0 0\n0.5 0 0.5\n{behind}\n")
+    assert (found.refusal is not None) is refused
+
+
 def test_path() -> None:
     found = values(
         "", kpoints="path\n40\nLine-mode\nReciprocal\n0 0 0 Gamma\n0.5 0 0.5 X\n\n0.5 0 0.5\n0.5 0.25 0.75\n"
@@ -462,6 +487,7 @@ SAME_SILICON = {
     "three factors": POSCAR.replace("5.43", "5.43 5.43 5.43", 1),
     "vasp4": POSCAR.replace("Si\n2", "2"),
     "selective": POSCAR.replace("Direct", "Selective\nDirect").replace("0 0 0\n0.25 0.25 0.25", "0 0 0 T T T\n.25 .25 .25 F F F"),
+    "empty lines": POSCAR.replace("Direct\n", "Direct\n\n").replace("0.25 0.25 0.25", "\n0.25 0.25 0.25"),
     "order": POSCAR.replace("0 0 0\n0.25 0.25 0.25", "0.25 0.25 0.25 Si\n1 1 1 Si"),
 }  # fmt: skip
 
@@ -521,6 +547,7 @@ def test_potcar_overrules_the_names_in_poscar() -> None:
         ("0.25 0.25 0.25", "0.25 0.25"),
         ("0.5 0.5 0.0", "0.5 0.5"),
         ("0.0 0.5 0.5", "0.5 0.0 0.5"),
+        ("0.0 0.5 0.5\n0.5 0.0 0.5", "0.5 0.0 0.5\n0.0 0.5 0.5"),
         ("2\nDirect", "99999999\nDirect"),
         ("5.43", "nan"),
     ],

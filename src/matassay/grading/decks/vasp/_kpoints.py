@@ -138,13 +138,23 @@ def _listed(lines: list[str], count: int, cartesian: bool, lattice: Matrix | Non
     return Sampling("points", mesh_of_points(points[used], weights[used]), points)
 
 
+def _number(line: str) -> bool:
+    return fortran_real(line.replace(",", " ").split()[0]) is not None
+
+
 def _path(lines: list[str], count: int, lattice: Matrix | None, scale: float) -> Sampling:
     style = lines[3].strip()[:1].lower() if len(lines) > 3 else ""
     corners = []
     for i in range(4, len(lines)):
         if not lines[i].strip():
             continue
-        corners.append(_reals(lines, i, 3))
+        try:
+            corners.append(_reals(lines, i, 3))
+        except BadKpoints:
+            # Whatever cannot be read behind the last corner ends the path.
+            if len(corners) < 2 or len(corners) % 2 or _number(lines[i]):
+                raise
+            break
         if len(corners) > MOST_POINTS:
             raise BadKpoints("too many corners", i + 1)
     if len(corners) < 2 or len(corners) % 2:

@@ -145,6 +145,8 @@ def _lattice(lines: list[str]) -> Matrix:
     raw = _raw_lattice(lines)
     if abs(np.linalg.det(raw)) < 1e-12:
         raise BadPoscar("the lattice vectors span no volume", 3)
+    if np.linalg.det(raw) < 0:
+        raise BadPoscar("the triple product of the basis vectors is negative exchange two basis vectors", 3)
     scaled = raw * np.array(_effective_factors(lines))
     if not 1e-3 < abs(np.linalg.det(scaled)) < 1e9:
         raise BadPoscar("the volume of the cell is absurd", 2)
@@ -168,8 +170,12 @@ def _counts(lines: list[str], at: int, expected: int | None) -> tuple[int, ...]:
 def _sites(
     lines: list[str], at: int, total: int, selective: bool
 ) -> tuple[Matrix, tuple[tuple[bool, bool, bool], ...] | None]:
-    rows, free = [], []
-    for i in range(at, at + total):
+    rows: list[list[float]] = []
+    free = []
+    # Fortran's list-directed reading passes over empty lines.
+    filled = (i for i in range(at, len(lines)) if lines[i].strip())
+    for _ in range(total):
+        i = next(filled, len(lines))
         rows.append(_reals(lines, i, 3))
         if selective:
             flags = [t.strip(".")[:1].lower() for t in lines[i].split()[3:6]]

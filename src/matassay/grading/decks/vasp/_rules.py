@@ -108,6 +108,8 @@ class _Rules:
         if self.v["ISPIN"] not in (1, 2):
             self.b.complain("INCAR", f"ISPIN = {self.v['ISPIN']} is neither 1 nor 2")
         magnetic = spinor or self.v["ISPIN"] == 2
+        if spinor:
+            self.override("ISPIN", 1, "in a noncollinear calculation VASP sets it")
         if not magnetic:
             # VASP does not even look at MAGMOM then.
             self.v.pop("MAGMOM", None)
@@ -125,7 +127,10 @@ class _Rules:
             text = f"Error reading item 'MAGMOM' from file INCAR: {len(moments)} values where {needed} are needed"
             self.b.complain("INCAR", text)
         self.v["MAGMOM"] = moments[:needed]
-        self.b.put("total_moment", sum(moments[:needed]) if not spinor else None, "MAGMOM", unit="muB")
+        if spinor:
+            self.b.cannot_tell("total_moment", "the moments are vectors")
+        else:
+            self.b.put("total_moment", sum(moments[:needed]), "MAGMOM", unit="muB")
 
     def start(self) -> None:
         self.follow("ISTART", 1 if "WAVECAR" in self.files else 0, "by whether there is a WAVECAR")

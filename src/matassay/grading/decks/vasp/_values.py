@@ -53,6 +53,12 @@ _FUNCTIONALS = {
 _PRECISIONS = {"l": "low", "m": "medium", "h": "high", "n": "normal", "a": "accurate", "s": "single"}
 _FOCK_PRECISIONS = {"l": "low", "m": "medium", "f": "fast", "n": "normal", "a": "accurate", "s": "single"}
 
+_TEXTS = ("SYSTEM", "WANNIER90_WIN", "LOCPROJ", "ML_GRACE_MODEL")
+"""Tags whose value is a text of any form."""
+
+_SYNONYMS: Mapping[str, Mapping[int, int]] = {"IVDW": {1: 10, 2: 20}}
+"""Numbers of which the wiki names two for the same (page `IVDW`: D2 is 1 or 10, Tkatchenko-Scheffler 2 or 20)."""
+
 _LISTS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
     "reals": (fortran_real, "number"),
     "ints": (fortran_integer, "integer"),
@@ -103,7 +109,7 @@ def read(tag: str, text: str) -> tuple[Any, str]:
     """
     kind = types()[tag]
     if _is_word(tag):
-        return canonical(tag, text), ""
+        return canonical(tag, text), "" if tag in _TEXTS else " ".join(text.split()[1:])
     tokens = expand_repeats(text.replace(",", " ").split())
     if not tokens:
         raise BadValue("there is no value" if tokens is not None else "too many values")
@@ -122,7 +128,7 @@ def read(tag: str, text: str) -> tuple[Any, str]:
     if value is None:
         expected = {"bool": "truth value", "int": "integer", "real": "number"}[kind]
         raise BadValue(f"{tokens[0][:40]!r} is no {expected}")
-    return value, " ".join(tokens[1:])
+    return _SYNONYMS.get(tag, {}).get(value, value), " ".join(tokens[1:])
 
 
 def canonical(tag: str, value: Any) -> Any:
@@ -136,12 +142,12 @@ def canonical(tag: str, value: Any) -> Any:
     (1e-08, False, [1.0, 1.0])
     """
     if not isinstance(value, str):
-        return value
+        return _SYNONYMS[tag].get(value, value) if tag in _SYNONYMS and isinstance(value, int) else value
     if types().get(tag) and not _is_word(tag):
         # YAML reads 1e-8 as text, and people write .FALSE.: what VASP would read is meant.
         return read(tag, value)[0]
     text = value.strip()
-    if tag in ("SYSTEM", "WANNIER90_WIN", "LOCPROJ", "ML_GRACE_MODEL"):
+    if tag in _TEXTS:
         return text
     if tag in ("XC", "ELPH_SCATTERING_APPROX", "WRT_DENSITY", "WRT_POTENTIAL"):
         return " ".join(text.lower().split())
