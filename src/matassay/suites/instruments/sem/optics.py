@@ -65,7 +65,7 @@ POLAROID_WIDTH = 127_000.0
 """Width to which magnifications refer, um: the 5 inch side of Polaroid 4 x 5 film, the usual convention."""
 
 _ELECTRON_WAVELENGTH = 1.22643  # nm V^(1/2), h / sqrt(2 m e), CODATA 2018
-_RELATIVISTIC = 0.97845e-6  # 1/V, e / (2 m c^2)
+_RELATIVISTIC = 0.978476e-6  # 1/V, e / (2 m c^2), CODATA 2018
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,8 @@ def probe_parts(column: Column) -> ProbeParts:
     """Contributions to the probe in focus, without astigmatism (Barth & Kruit 1996).
 
     d_A = 0.54 lambda / alpha, d_S = 0.18 Cs alpha^3, d_C = 0.34 Cc alpha dE / E,
-    d_I = 2 / (pi alpha) sqrt(I / (B_r V)).
+    d_I = 2 / (pi alpha) sqrt(I / (B_r V)). The factor 0.34 takes dE as FWHM; it is 0.6 for a dE that holds half of
+    the electrons (Hagen & Kruit, J. Vac. Sci. Technol. B 27 (2009) 2654).
     """
     angle = alpha(column) * 1e-3
     volts = 1000.0 * column.voltage

@@ -59,8 +59,9 @@ class Material:
 
 
 # Yields: Seiler, J. Appl. Phys. 54 (1983) R1, and the table of secondary electron emission in the CRC Handbook of
-# Chemistry and Physics. Titanium, tin and aluminium carry their native oxide in a microscope, which these values of
-# clean metal leave out: contrast between metals is what matters here, not the last tenth.
+# Chemistry and Physics (aluminium, graphite, gold and iron compared with a public copy, which breaks off at nickel).
+# Silicon carbide and sporopollenin are estimates. Titanium, tin and aluminium carry their native oxide in a microscope,
+# which these values of clean metal leave out: contrast between metals is what matters here, not the last tenth.
 MATERIALS: Mapping[str, Material] = MappingProxyType(
     {
         "carbon": Material("carbon", 6.0, 12.01, 2.0, 1.0, 0.30),

@@ -120,7 +120,8 @@ class EmissionLine:
 
 
 # Hoelzer et al. 1997, tables II and III: centre (eV), FWHM (eV), integrated intensity. W L-alpha1: Deslattes et al.,
-# Rev. Mod. Phys. 75 (2003) 35, with the natural width of Campbell & Papp, At. Data Nucl. Data Tables 77 (2001) 1.
+# Rev. Mod. Phys. 75 (2003) 35, with the natural width of Campbell & Papp, At. Data Nucl. Data Tables 77 (2001) 1 (level
+# widths of xraydb add up to 7.0 eV; no difference at this resolution).
 _K_ALPHA_1 = ((8047.837, 2.285, 0.579), (8045.367, 3.358, 0.080))
 _K_ALPHA_2 = ((8027.993, 2.666, 0.236), (8026.504, 3.571, 0.105))
 _K_BETA = (
