@@ -25,6 +25,7 @@ from matassay.grading.structures import (
     space_group_number,
     space_group_of,
 )
+from matassay.grading.structures._cell import Bounds, Cell, orientations
 from matassay.grading.structures._elements import SYMBOLS, WEIGHTS, element_of_mass
 from matassay.grading.structures._lattice import short_basis
 
@@ -758,3 +759,11 @@ def test_structures_that_would_take_for_ever() -> None:
     assert difference(flat, thin) is not None
     skew = Crystal.of([[2.7, 0, 0], [270, 2.7, 0], [27, -54, 2.7]], ["Si"], [[0.3, 0, 0]])
     assert difference(skew, small) is None
+
+
+def test_what_stands_as_the_reference_does_is_tried_first() -> None:
+    """A cube fits in 48 ways; each that is tried costs as much as all else of a comparison."""
+    cube = Cell(np.eye(3) * 5.43, np.zeros((1, 3)), np.zeros(1, dtype=np.int64))
+    found = orientations(cube, cube, Bounds(0.02, 0.5, 0.1))
+    assert len(found) == 48
+    assert (found[0] == np.eye(3)).all()

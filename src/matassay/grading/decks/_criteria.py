@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import posixpath
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +194,6 @@ class _Deck:
     def compare(self, requirement: Requirement, mine: Effective, evidence: Evidence) -> Answer:
         name, value = requirement.name, mine.values[requirement.name]
         unit = mine.units.get(name, "")
-        shown = f"{name} is {_show(value, unit)} ({mine.sources.get(name, 'deck')})"
         if requirement.operation == "equivalent_to" and name == "structure":
             return _same_structure(value, self.task / requirement.operand, requirement)
         if requirement.operation in ("equivalent_to", "same_as"):
@@ -202,15 +202,17 @@ class _Deck:
                 if requirement.operation == "equivalent_to"
                 else self.of_folder(evidence, requirement.operand)
             )
-            return self.compare_decks(requirement, value, other, shown)
+            holds, why = self.compare_decks(requirement, value, other)
+            return holds, why or ("" if holds else f"{_shown(mine, name)}: not the same")
         if isinstance(value, Crystal) or (
             isinstance(value, dict) and requirement.operation not in ("equals", "one_of")
         ):
             raise BadSpec(f"requirement {requirement.id}: {requirement.operation} says nothing about {name}")
         value = _chosen(value, requirement)
-        return _OPERATIONS[requirement.operation](value, unit, requirement), shown
+        holds = _OPERATIONS[requirement.operation](value, unit, requirement)
+        return holds, "" if holds else _shown(mine, name)
 
-    def compare_decks(self, requirement: Requirement, value: Any, other: Effective, shown: str) -> Answer:
+    def compare_decks(self, requirement: Requirement, value: Any, other: Effective) -> Answer:
         name = requirement.name
         if name not in other.values:
             where = requirement.operand if requirement.operation == "same_as" else "the reference"
@@ -227,7 +229,7 @@ class _Deck:
         if name == "structure":
             return _equivalent(value, wanted, requirement.options)
         value, wanted = _chosen(value, requirement), _chosen(wanted, requirement)
-        return _same(value, wanted, requirement.rtol, requirement.atol), f"{shown}: not the same"
+        return _same(value, wanted, requirement.rtol, requirement.atol), ""
 
 
 def _chosen(value: Any, requirement: Requirement) -> Any:
@@ -240,6 +242,11 @@ def _notes(effective: Effective) -> str:
     """What the code would pass over in silence: often the reason why a value is not what was meant."""
     notes = [str(p) for p in effective.problems if not p.refuses][:3]
     return f" (note: {'; '.join(notes)})" if notes else ""
+
+
+def _shown(effective: Effective, name: str) -> str:
+    value, source = effective.values[name], effective.sources.get(name, "deck")
+    return f"{name} is {_show(value, effective.units.get(name, ''))} ({source})"
 
 
 def _show(value: Any, unit: str) -> str:
@@ -335,10 +342,14 @@ _OPERATIONS: Mapping[str, Callable[[Any, str, Requirement], bool]] = {
 
 
 def _same_structure(value: Crystal, path: Path, requirement: Requirement) -> Answer:
+    return _difference(value, _reference(path.read_bytes(), path.name), requirement.options)
+
+
+@lru_cache(maxsize=32)
+def _reference(data: bytes, name: str) -> Any:
     from matassay.grading import structures
 
-    wanted = structures.read_structure(path.read_bytes(), path.name)
-    return _difference(value, wanted, requirement.options)
+    return structures.read_structure(data, name)
 
 
 def _equivalent(value: Crystal, wanted: Crystal, options: Mapping[str, Any]) -> Answer:

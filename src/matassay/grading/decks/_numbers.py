@@ -6,7 +6,7 @@ import math
 import re
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
-_REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdDqQ][+-]?\d{1,4}|[+-]\d{1,4})?\Z", re.ASCII)
+_REAL = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eEdDqQ]?([+-]\d{1,4})|[eEdDqQ](\d{1,4}))?\Z", re.ASCII)
 
 
 def fortran_integer(token: str) -> int | None:
@@ -28,11 +28,11 @@ def fortran_real(token: str) -> float | None:
     >>> fortran_real("1d-6"), fortran_real(".5"), fortran_real("1.0-3"), fortran_real("nan"), fortran_real("1e-6x")
     (1e-06, 0.5, 0.001, None, None)
     """
-    if not _REAL.match(token):
+    match = _REAL.match(token)
+    if match is None:
         return None
-    text = re.sub(r"[dDqQ]", "e", token)
-    text = re.sub(r"(?<=[\d.])([+-]\d+)\Z", r"e\1", text) if "e" not in text.lower() else text
-    value = float(text)
+    mantissa, signed, plain = match.groups()
+    value = float(f"{mantissa}e{signed or plain or 0}")
     return value if math.isfinite(value) else None
 
 

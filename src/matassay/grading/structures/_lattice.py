@@ -113,6 +113,8 @@ def _points(lattice: Floats, radius: float) -> Integers:
 def coset_points(coefficients: Integers) -> Integers:
     """One lattice point for each of the small cells that make up the large cell with these coefficients."""
     size = round(abs(float(np.linalg.det(coefficients))))
+    if size == 1:
+        return np.zeros((1, len(coefficients)), dtype=np.int64)
     low = np.minimum(coefficients, 0).sum(axis=0)
     high = np.maximum(coefficients, 0).sum(axis=0)
     if np.prod(high - low + 1.0) > MOST_VECTORS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -121,9 +122,15 @@ def _size(found: Crystal, wanted: Crystal, match: Match) -> Difference | None:
             group = space_group_of(found, match.symprec)
         except SymmetryUnknown as error:
             return Difference(f"has no space group: {error}")
-        if group != space_group_of(wanted, match.symprec):
+        if group != _group_of_reference(wanted, match.symprec):
             return Difference(f"has the space group {group} within {match.symprec:g} angstrom, not the right one")
     return None
+
+
+@lru_cache(maxsize=32)
+def _group_of_reference(wanted: Crystal, symprec: float) -> int:
+    """References are few and come again with every deck; symmetry is a third of the time of a comparison."""
+    return space_group_of(wanted, symprec)
 
 
 def _reach(wanted: Crystal, match: Match) -> float:
