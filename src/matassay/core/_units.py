@@ -10,7 +10,8 @@ from typing import Final
 _E: Final = 1.602176634e-19  # elementary charge, C
 _H: Final = 6.62607015e-34  # Planck constant, J s
 _N_A: Final = 6.02214076e23  # Avogadro constant, 1/mol
-# Measured: CODATA 2022, https://physics.nist.gov/cuu/Constants; the last digits are below what any task resolves.
+# Measured: CODATA 2022, https://physics.nist.gov/cuu/Constants; a test holds every digit against scipy.constants, whose
+# import would double the time in which each command starts.
 _U: Final = 1.66053906892e-27  # atomic mass constant, kg
 _RYDBERG: Final = 2.1798723611030e-18  # Rydberg energy, J
 _BOHR: Final = 5.29177210544e-11  # Bohr radius, m
@@ -38,12 +39,15 @@ UNITS: Final = MappingProxyType(
         "1/cm": ("wavenumber", 1e2),
         "1/nm": ("wavenumber", 1e9),
         "1/angstrom": ("wavenumber", 1e10),
+        "2pi/angstrom": ("wavenumber", 2 * math.pi * 1e10),
+        "1/bohr": ("wavenumber", 1 / _BOHR),
         "m^2": ("area", 1.0),
         "nm^2": ("area", 1e-18),
         "angstrom^2": ("area", 1e-20),
         "m^3": ("volume", 1.0),
         "nm^3": ("volume", 1e-27),
         "angstrom^3": ("volume", 1e-30),
+        "bohr^3": ("volume", _BOHR**3),
         "angstrom^3/atom": ("volume per atom", 1e-30),
         "s": ("time", 1.0),
         "ms": ("time", 1e-3),
@@ -73,6 +77,7 @@ UNITS: Final = MappingProxyType(
         "kg": ("mass", 1.0),
         "g": ("mass", 1e-3),
         "u": ("mass", _U),
+        "g/mol": ("mass", 1e-3 / _N_A),
         "kg/m^3": ("density", 1.0),
         "g/cm^3": ("density", 1e3),
         "J": ("energy", 1.0),
@@ -80,13 +85,18 @@ UNITS: Final = MappingProxyType(
         "meV": ("energy", 1e-3 * _E),
         "keV": ("energy", 1e3 * _E),
         "Ry": ("energy", _RYDBERG),
+        "mRy": ("energy", 1e-3 * _RYDBERG),
         "Ha": ("energy", 2 * _RYDBERG),
+        "kcal/mol": ("energy", 4184 / _N_A),
+        "kJ/mol": ("energy", 1e3 / _N_A),
         "eV/atom": ("energy per atom", _E),
         "meV/atom": ("energy per atom", 1e-3 * _E),
         "N": ("force", 1.0),
         "eV/angstrom": ("force", _E * 1e10),
         "meV/angstrom": ("force", _E * 1e7),
         "Ry/bohr": ("force", _RYDBERG / _BOHR),
+        "Ha/bohr": ("force", 2 * _RYDBERG / _BOHR),
+        "kcal/mol/angstrom": ("force", 4184 / _N_A * 1e10),
         "N/m": ("force per length", 1.0),
         "J/m^2": ("force per length", 1.0),
         "eV/angstrom^2": ("force per length", _E * 1e20),
@@ -95,6 +105,7 @@ UNITS: Final = MappingProxyType(
         "Pa": ("pressure", 1.0),
         "mbar": ("pressure", 100.0),
         "bar": ("pressure", 1e5),
+        "atm": ("pressure", 101325.0),
         "kbar": ("pressure", 1e8),
         "MPa": ("pressure", 1e6),
         "GPa": ("pressure", 1e9),

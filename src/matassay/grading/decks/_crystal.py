@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from matassay.core import convert
+
+BOHR: Final = convert(1.0, "bohr", "angstrom")
+"""Bohr radius, angstrom."""
 
 Matrix = NDArray[np.float64]
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final
 
-from matassay.core import Failure, MatAssayError, is_number
+from matassay.core import UNITS, Failure, MatAssayError, convert, is_number
 
 from ._codes import CODES
 from ._model import DeckCode
-from ._units import UNITS, factor
 
 OPERATIONS: Final = (
     "equals", "one_of", "at_least", "at_most", "between", "absent", "includes", "equivalent_to", "same_as",
@@ -233,6 +232,6 @@ def in_unit(value: float, unit: str, to: str | None, where: str) -> float:
     if to is None or to == unit:
         return value
     try:
-        return value * factor(unit, to)
+        return convert(value, unit, to)
     except ValueError as error:
         raise BadSpec(f"{where}: field unit: {error}") from error

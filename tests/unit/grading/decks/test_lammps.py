@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matassay.core import EnvironmentFailure, Failure
+from matassay.core import EnvironmentFailure, Failure, convert
 from matassay.grading.decks import CODES, DeckFiles, Effective
+from matassay.grading.decks.lammps import _code
 from matassay.grading.decks.lammps._echo import executed
 from matassay.grading.decks.lammps._forces import compare_energies, compare_forces
 from matassay.grading.decks.lammps._rewrite import rewrite, unpacked
@@ -161,6 +162,16 @@ def test_other_units_are_converted() -> None:
     v = load(text).values
     assert (v["timestep"], v["temperature_damping"], v["pressure_damping"], v["ensemble"]) == (2.0, 100, 1000, "npt")
     assert v["pressure"] == [1.01325, 1.01325], "bar, where the deck's unit is atm"
+
+
+@pytest.mark.parametrize("system", ["si", "cgs", "micro", "nano"])
+def test_mechanical_units_hang_together(system: str) -> None:
+    """There energy is mass times velocity squared, and pressure is energy per volume."""
+    length, energy, duration, mass = _code._UNITS[system]
+    assert energy == pytest.approx(
+        mass * (length / duration) ** 2 * convert(1.0, "u", "kg") * 1e10 / convert(1.0, "eV", "J")
+    )
+    assert convert(_code._BAR[system], "bar", "eV/angstrom^3") == pytest.approx(energy / length**3)
 
 
 @needs_lammps

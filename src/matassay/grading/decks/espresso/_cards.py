@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from matassay.grading.decks._crystal import Crystal, Matrix, masses
+from matassay.grading.decks._crystal import BOHR, Crystal, Matrix, masses
 from matassay.grading.decks._mesh import Mesh, mesh_of_points
 from matassay.grading.decks._numbers import fortran_integer, fortran_real
-from matassay.grading.decks._units import BOHR
 
 from ._lattice import lattice
 from ._namelist import BadNamelist, Input

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from matassay.core import Probe
-from matassay.grading.decks._crystal import STRUCTURE_NAMES, Crystal, describe, spacings
+from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, describe, spacings
 from matassay.grading.decks._files import DeckFiles
 from matassay.grading.decks._mesh import Mesh
 from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, read_text
-from matassay.grading.decks._units import BOHR
 
 from . import _table
 from ._cards import Cell, element, read_cell, read_k_points, read_sites, read_species

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from matassay.grading.decks._crystal import Crystal
+from matassay.grading.decks._crystal import BOHR, Crystal
 from matassay.grading.decks._mesh import Mesh
-from matassay.grading.decks._units import BOHR
 
 from ._cards import element
 

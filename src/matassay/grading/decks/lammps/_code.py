@@ -14,26 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from matassay.core import EnvironmentFailure, Probe
-from matassay.grading.decks._crystal import STRUCTURE_NAMES, Crystal, describe, element_of_mass
+from matassay.core import EnvironmentFailure, Probe, convert
+from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, describe, element_of_mass
 from matassay.grading.decks._files import DeckFiles, is_program, is_text
 from matassay.grading.decks._model import NOTHING, Builder, Effective, read_text
 from matassay.grading.decks._numbers import fortran_integer
-from matassay.grading.decks._units import BOHR, HARTREE, KCAL_PER_MOL
 
 from ._echo import executed, keywords, number, system
 from ._forces import ForceField
 from ._rewrite import rewrite, unpacked
 
+_JOULE, _KILOGRAM = convert(1.0, "J", "eV"), convert(1.0, "kg", "u")
+
 #: unit system -> (length in angstrom, energy in eV, time in fs, mass in u); reduced units have no meaning outside
 _UNITS: Mapping[str, tuple[float, float, float, float]] = {
     "metal": (1.0, 1.0, 1e3, 1.0),
-    "real": (1.0, KCAL_PER_MOL, 1.0, 1.0),
-    "electron": (BOHR, HARTREE, 1.0, 1.0),
-    "si": (1e10, 1 / 1.602176634e-19, 1e15, 1 / 1.66053906660e-27),
-    "cgs": (1e8, 1e-7 / 1.602176634e-19, 1e15, 1e-3 / 1.66053906660e-27),
-    "micro": (1e4, 1e-15 / 1.602176634e-19, 1e9, 1e-18 / 1.66053906660e-27),
-    "nano": (10.0, 1e-21 / 1.602176634e-19, 1e6, 1e-21 / 1.66053906660e-27),
+    "real": (1.0, convert(1.0, "kcal/mol", "eV"), 1.0, 1.0),
+    "electron": (BOHR, convert(1.0, "Ha", "eV"), 1.0, 1.0),
+    "si": (1e10, _JOULE, 1e15, _KILOGRAM),
+    "cgs": (1e8, 1e-7 * _JOULE, 1e15, 1e-3 * _KILOGRAM),
+    "micro": (1e4, 1e-15 * _JOULE, 1e9, 1e-15 * _KILOGRAM),
+    "nano": (10.0, 1e-21 * _JOULE, 1e6, 1e-21 * _KILOGRAM),
     "lj": (1.0, 1.0, 1.0, 1.0),
 }
 _BAR = {

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from matassay.core import Probe
-from matassay.grading.decks._crystal import STRUCTURE_NAMES, Crystal, Matrix, describe, masses, spacings
+from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, Matrix, describe, masses, spacings
 from matassay.grading.decks._files import DeckFiles
 from matassay.grading.decks._mesh import mesh_of_points
 from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, read_text
 from matassay.grading.decks._numbers import fortran_integer, fortran_logical, fortran_real
-from matassay.grading.decks._units import BOHR
 
 from ._projections import Projection, by_element, expand, from_nnkp
 from ._win import BadWin, Win, ranges, read_win

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from matassay.grading.decks._crystal import Crystal, Matrix
+from matassay.grading.decks._crystal import BOHR, Crystal, Matrix
 from matassay.grading.decks._numbers import fortran_real
-from matassay.grading.decks._units import BOHR
 
 _ORBITALS: dict[str, list[tuple[int, int]]] = {
     "s": [(0, 1)],
