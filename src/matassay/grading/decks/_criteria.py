@@ -17,6 +17,7 @@ from ._crystal import Crystal
 from ._files import DeckFiles
 from ._model import Effective
 from ._spec import BadSpec, DeckSpec, Requirement, in_unit, read_spec
+from ._sweep import Moved, tolerance
 
 Answer = tuple[bool, str]
 """Whether something holds, and if not, why."""
@@ -147,10 +148,14 @@ class _Deck:
         return known[key]
 
     def of_folder(self, evidence: Evidence, folder: str) -> Effective:
+        if isinstance(evidence, Moved):
+            found = self.of_folder(evidence.base, folder)
+            return evidence.applied(found) if folder == evidence.folder else found
         tree = {a.name: a.data for a in evidence.artefacts if a.data is not None}
         return self.effective(evidence, folder, lambda: self.find(tree, folder), self.probe_name(folder))
 
     def of_reference(self, evidence: Evidence, path: str) -> Effective:
+        evidence = evidence.base if isinstance(evidence, Moved) else evidence
         probe = f"{self.probe_name(self.spec.folder, True)} {path}"
         return self.effective(evidence, f"reference {path}", lambda: self.reference_deck(path), probe)
 
@@ -170,7 +175,19 @@ class _Deck:
         def check(evidence: Evidence, goal: Goal) -> Judgement:
             return self.judge(requirement, evidence)
 
-        return Criterion(f"{self.spec.name}_{requirement.id}", requirement.description, check)
+        def own(evidence: Evidence) -> Effective:
+            return self.of_folder(evidence, self.spec.folder)
+
+        def wanted(evidence: Evidence) -> Any:
+            if requirement.operation == "same_as":
+                return self.of_folder(evidence, requirement.operand).values[requirement.name]
+            if requirement.name == "structure":
+                path = self.task / requirement.operand
+                return _reference(path.read_bytes(), path.name)
+            return self.of_reference(evidence, requirement.operand).values[requirement.name]
+
+        swept = tolerance(requirement, self.spec.folder, own, wanted)
+        return Criterion(f"{self.spec.name}_{requirement.id}", requirement.description, check, tolerance=swept)
 
     def judge(self, requirement: Requirement, evidence: Evidence) -> Judgement:
         mine = self.of_folder(evidence, self.spec.folder)

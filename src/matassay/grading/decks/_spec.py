@@ -45,6 +45,8 @@ class Requirement:
     """Relative tolerance of `equals`, `one_of` and `same_as`."""
     atol: float
     """Absolute tolerance, in `unit`."""
+    toleranced: bool
+    """Whether the task states a tolerance."""
     axes: tuple[int, ...] | None
     """Of a value with several parts: which count."""
     explicit: bool
@@ -189,6 +191,7 @@ def _requirement(raw: Any, code: DeckCode, where: str) -> Requirement:
         unit=unit,
         rtol=float(tolerances[0]),
         atol=float(tolerances[1]),
+        toleranced=bool({"rtol", "atol"} & set(raw)),
         axes=tuple(axes) if axes is not None else None,
         explicit=bool(raw.get("explicit", False)),
         failure=Failure(failure),

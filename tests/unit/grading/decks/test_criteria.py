@@ -74,6 +74,34 @@ def test_a_right_deck(task: Path) -> None:
     assert len(result) == 13
 
 
+def swept(spec: Any, task: Path, case: Evidence) -> set[str]:
+    """Criteria with a tolerance; each passes within and fails beyond it."""
+    found = {c.name: c for c in deck_criteria(spec, task) if c.tolerance is not None}
+    for name, criterion in found.items():
+        assert criterion.tolerance is not None
+        for k in (0.5, -0.5, 0.9, -0.9, 1.1, -1.1, 2, -2):
+            moved = criterion.check(criterion.tolerance.displaced(case, {}, k), {})
+            assert isinstance(moved, Judgement)
+            assert moved.holds is (abs(k) < 1), (name, k, moved.message)
+    return set(found)
+
+
+def test_tolerances_are_those_that_are_applied(task: Path) -> None:
+    spec = {**SPEC, "require": [r for r in SPEC["require"] if "ADDGRID" not in r["name"]]}
+    spec["require"] += [
+        {"name": "SIGMA", "equals": 50, "unit": "meV", "atol": 1, "reason": "rounding of settings"},
+        {"name": "EDIFFG", "at_most": -1e-3, "id": "negative"},
+        {"name": "SYMPREC", "at_least": 1e-6, "explicit": True},
+        {"name": "k_mesh", "at_least": [7, 7, 8]},
+        {"name": "k_offset", "equals": [0, 0], "axes": [0, 1], "atol": 0.01, "reason": "digits of a shift"},
+        {"name": "volume", "same_as": "other", "rtol": 0.01, "reason": "rounding of lengths"},
+    ]
+    case = evidence({**FILES, **{f"other/{name}": text for name, text in FILES.items()}})
+    found = swept(spec, task, case)
+    names = ("ediff", "encut", "k_spacing", "structure", "sigma", "negative", "symprec", "k_mesh", "k_offset", "volume")
+    assert found == {f"forces_{name}" for name in names}
+
+
 EQUIVALENT = {
     "lower case, semicolons": {"INCAR": "encut = 520; ediff = 1d-7; prec = a; ismear = 0; sigma=.05; addgrid = .true."},
     "cubic cell": {"POSCAR": CONVENTIONAL, "KPOINTS": "k\n0\nGamma\n4 4 4\n"},
@@ -319,7 +347,9 @@ def test_lammps_is_asked_and_compared_with_a_reference_deck(task: Path) -> None:
         ],
     }
     right = {"md/in.lammps": "include ../inputs/cell.in\n" + MODEL + RUN}
-    assert failed(judge(spec, task, right, collect(spec, task, right))) == set()
+    collected = collect(spec, task, right)
+    assert failed(judge(spec, task, right, collected)) == set()
+    assert swept(spec, task, evidence(right, collected)) == {"md_forces", "md_timestep", "md_total_steps"}
     swapped = {"md/in.lammps": HEAD + MODEL.replace("Si(D) Ge", "Ge Si(D)") + RUN}
     assert failed(judge(spec, task, swapped, collect(spec, task, swapped))) == {"md_forces"}
     broken = {"md/in.lammps": HEAD + MODEL.replace(" Ge", "") + RUN}
