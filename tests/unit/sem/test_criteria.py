@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import ndimage
 
-from matassay.core import Evidence, Verdict, find_task, grade
+from matassay.core import Evidence, Verdict, find_task, grade, select_tasks
 from matassay.kit import Desk
 from matassay.suites.instruments.sem import INSTRUMENT as SEM
 from matassay.suites.instruments.sem import imaging, optics
 from matassay.suites.instruments.sem.specimens import SPECIMENS
 from tests.unit.blind import every_control_once, one_control
 
-S01, S02, S04, S05 = "s01-vent-chamber", "s02-open-chamber", "s04-evacuate-chamber", "s05-select-sample"
+S01, S02, S03 = "s01-vent-chamber", "s02-open-chamber", "s03-close-chamber"
+S04, S05 = "s04-evacuate-chamber", "s05-select-sample"
 S06, S07, S08, S09 = "s06-turn-on-ht", "s07-set-acc-voltage", "s08-set-contrast", "s09-adjust-clarity"
 S10, S11, S12 = "s10-start-scan", "s11-save-image", "s12-mosaic-roi-region-save"
 SEEDS = range(2)
@@ -37,6 +41,9 @@ def start(task: str, seed: int) -> tuple[Desk, dict[str, Any]]:
 
 
 def verdict(task: str, desk: Desk, goal: dict[str, Any]) -> Verdict:
+    if task != S08:
+        # judged there alone; elsewhere a live picture, and the surface in it, for nothing
+        desk.instrument.levels = dict  # type: ignore[attr-defined]
     blobs = {f.sha256: f.data for f in desk.instrument.files if f.data is not None}
     return grade(
         find_task(f"instruments/sem/{task}"), Evidence.from_json({**desk.evidence(), "versions": {}}, blobs), goal
@@ -109,6 +116,10 @@ def to(name: str) -> Callable[..., None]:
     return lambda desk, goal: desk.set(name, f"{goal[name]:g}")
 
 
+def to_sample(desk: Desk, goal: dict[str, Any]) -> None:
+    assert desk.set("sample", goal["sample"]) is None
+
+
 def other_sample(desk: Desk, goal: dict[str, Any]) -> None:
     other = "tin_balls" if desk.instrument.at != "tin_balls" else "fracture"  # type: ignore[attr-defined]
     assert desk.set("sample", SPECIMENS[other].name) is None
@@ -176,6 +187,16 @@ def test_right_ways(task: str, steps: tuple[Step, ...], seed: int) -> None:
         # on its way out of the goal
         (S01, ("ht_off", "vent", 20.0, "evacuate"), ["chamber_vented"]),
         (S04, ("evacuate", 400.0, "vent"), ["vacuum_ready"]),
+        # more than was asked for
+        (S01, ("exchange", 9.0, "ht_off", "vent", 20.0, "move_door"), ["door_stays_closed"]),
+        (S01, ("ht_off", "vent", 20.0, ("contrast", 20)), ["settings_kept"]),
+        (S02, ("exchange", 9.0, "move_door", "move_holder"), ["holder_stays"]),
+        (S03, ("move_holder", "move_door", ("voltage", "30")), ["settings_kept"]),
+        (S04, ("evacuate", 400.0, ("scan_rotation", 10)), ["settings_kept"]),
+        (S05, (to_sample, 9.0, "vent", 20.0), ["vacuum_stays"]),
+        (S05, (to_sample, 9.0, ("magnification", 3000)), ["settings_kept"]),
+        (S06, (("blank", False), "ht_on", 21.0, ("detector", "BSE")), ["settings_kept"]),
+        (S07, (to("voltage"), ("brightness", 60)), ["settings_kept"]),
         # the beam, but on another sample, or none at the end
         (S06, (other_sample, ("blank", False), "ht_on", 21.0), ["sample_kept"]),
         (S09, (focused, "ht_off"), ["beam_stays_on"]),
@@ -257,13 +278,108 @@ def test_what_is_asked_for_is_not_where_a_blind_hand_lands(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("task", [S01, S02, S05, S06, S07, S09, S10, S11])
+@pytest.mark.parametrize("task", [S01, S02, S03, S04, S05, S06, S07, S09, S10, S11, S12, "workflow"])
 def test_blind_hands_reach_nothing(task: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every control touched once, each dragged to both ends, one by one and all in turn."""
-    monkeypatch.setattr(SEM, "levels", lambda self: {})  # not judged in these, and dear
+    monkeypatch.setattr(SEM, "_render", grey)  # none of these judges a picture
     _, goal = start(task, seed)
     for hands in (one_control, every_control_once):
-        if hands is one_control and task not in (S05, S06, S07, S09):
-            continue  # their goals need more than one control anyway
+        if hands is one_control and task in (S10, S11, S12, "workflow"):
+            continue  # a dwell time and a scan, a name and a button: more than one control anyway, and dear
         for desk, what in hands(lambda: start(task, seed)[0]):
             assert not verdict(task, desk, goal).success, what
+
+
+def grey(self: Any, dwell: float, key: Any, shape: Any = (480, 640), *_: Any, **__: Any) -> np.ndarray:
+    """In place of a picture."""
+    return np.full(shape, 128, np.uint8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_hand_on_contrast_or_brightness_does_not_use_the_range(seed: int) -> None:
+    """The only two controls that S08 lets be touched; any other spoils it by what it changes."""
+    _, goal = start(S08, seed)
+    for control in ("contrast", "brightness"):
+        for value in (0, 50, 100):
+            desk, _ = start(S08, seed)
+            desk.set(control, value)
+            assert not verdict(S08, desk, goal).success, (control, value)
+
+
+@pytest.mark.parametrize(
+    "control", ["stage_x", "working_distance", "stigmator_x", "magnification", "voltage", "detector"]
+)
+def test_other_hands_spoil_the_levels_task(control: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SEM, "levels", lambda self: {"low": 0.1, "high": 0.9, "clipped_low": 0.0, "clipped_high": 0.0})
+    desk, goal = start(S08, 0)
+    assert verdict(S08, desk, goal).success  # by levels that are given away
+    desk.set(control, {"voltage": "5", "detector": "BSE", "magnification": 3000.0}.get(control, 14.0))
+    assert not verdict(S08, desk, goal).success
+
+
+# --- one task tells nothing of another
+
+
+def test_tasks_share_no_hidden_truth() -> None:
+    """An agent that remembers its episodes must not find the focus of one task in another."""
+    rows = select_tasks(["instruments/sem"])
+    truths = [t.scenario(seed).truth for t in rows for seed in range(5)]
+    assert len(rows) == 13
+    assert len({(h["height"], h["astig_x"], h["astig_y"]) for h in truths}) == len(truths)
+
+
+@pytest.mark.parametrize("task", [S01, S09, "workflow"])
+def test_the_instrument_hides_what_the_task_says(task: str) -> None:
+    scenario = find_task(f"instruments/sem/{task}").scenario(3)
+    assert asdict(SEM(3, dict(scenario.start)).hidden) == scenario.truth  # type: ignore[attr-defined]
+
+
+# --- a frozen picture
+
+
+def test_a_frozen_picture_keeps_its_data_bar_and_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is turned afterwards: the picture on the screen was taken before."""
+    monkeypatch.setattr(SEM, "_render", grey)
+    desk, _ = start(S11, 0)
+    s: Any = desk.instrument
+    line, bar, place = s.status_line(), s.scale_bar(), s._to_specimen(100, 50)
+    assert "10 µs" in line
+    desk.set("magnification", 4000)
+    desk.set("voltage", "30")
+    desk.set("scan_rotation", 45)
+    assert (s.mode, s.status_line(), s.scale_bar(), s._to_specimen(100, 50)) == ("frozen", line, bar, place)
+    desk.press("go_live")
+    assert s.status_line() == "HV 30 kV  100 pA  WD " + f"{s.working_distance:.3f} mm  4000 x  HFW 31.8 µm  SE  1 µs"
+
+
+@pytest.mark.parametrize("rotation", [0.0, 35.0, -90.0])
+def test_a_double_click_in_the_mosaic_drives_to_what_is_seen(rotation: float) -> None:
+    """Also under scan rotation, which turns the mosaic as a whole: a view of the place looks as the mosaic there."""
+    desk, _ = start(S12, 0)
+    s: Any = desk.instrument
+    desk.set("scan_rotation", rotation)
+    desk.press("take_mosaic")
+    seen = s.picture().astype(float)
+    for x, y in ((200, 120), (450, 380)):
+        s.mode = "mosaic"
+        desk.event("image", [x, y], "double")
+        desk.set("magnification", optics.magnification(60.0))
+        live = ndimage.zoom(s.live().astype(float), 60.0 / 250.0, order=1)
+        rows, cols = (n // 2 for n in live.shape)
+        part = seen[y - rows : y - rows + live.shape[0], x - cols : x - cols + live.shape[1]]
+        alike = [
+            np.corrcoef(ndimage.gaussian_filter(a, 2.0).ravel(), ndimage.gaussian_filter(part, 2.0).ravel())[0, 1]
+            for a in (live, live[::-1])
+        ]
+        assert alike[0] > 0.8 > alike[1], alike
+
+
+@pytest.mark.parametrize(
+    ("pumping", "pressure", "shown"),
+    [("vent", 10.0, "VENTING"), ("vent", 1e5, "VENTED"), ("off", 1e5, "AIR"), ("pump", 1e5, "ROUGHING"),
+     ("pump", 1.0, "TURBO PUMP"), ("pump", 2e-4, "READY")],
+)  # fmt: skip
+def test_the_vacuum_says_what_it_does(pumping: str, pressure: float, shown: str) -> None:
+    desk = Desk(SEM(0, {"pumping": pumping, "pressure": pressure}))
+    assert desk.snapshot()["vacuum"]["value"] == shown
+    assert desk.snapshot()["pressure"]["value"] == {10.0: "1.0e1", 1e5: "1.0e5", 1.0: "1.0e0", 2e-4: "2.0e-4"}[pressure]

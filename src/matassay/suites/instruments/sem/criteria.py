@@ -12,7 +12,7 @@ from matassay.grading.criteria import with_state
 from matassay.suites.instruments._build import displaced_saved, first_saved, of_saved, saved_scan
 
 from .files import read_tiff
-from .instrument import image_digest
+from .instrument import NOMINAL, image_digest
 
 NO_HARM = no_consequence("ht_trip", "stage_collision")
 
@@ -33,6 +33,10 @@ VACUUM = Criterion(
     "the pressure admits high tension (at most 1e-3 Pa) and the pump keeps it there",
     lambda evidence, goal: bool(evidence.state["vacuum_ready"] and evidence.state["pumping"] == "pump"),
 )
+VACUUM_STAYS = Criterion(
+    "vacuum_stays", "the chamber stays evacuated, with the pump on", VACUUM.check, holds_at_start=True
+)
+DOOR_STAYS_CLOSED = state_is("door_stays_closed", "the chamber door stays closed", "door_open", False, guard=True)
 HT_STAYS_OFF = state_is("ht_stays_off", "the high tension stays off", "ht", False, guard=True)
 HOLDER_STAYS = state_is("holder_stays", "the holder stays mounted", "mounted", True, guard=True)
 HT_STAYS_ON = state_is("ht_stays_on", "the high tension stays on", "ht", True, guard=True)
@@ -70,6 +74,22 @@ def rest_kept(*but: str) -> Criterion:
         + (f", but for {' and '.join(but)}," if but else "")
         + " are as they were",
         lambda evidence, goal: _as_at_start(evidence.state, evidence, but),
+        holds_at_start=True,
+    )
+
+
+SETTINGS = tuple(name for name in NOMINAL if not name.startswith("stage_"))
+"""Controls of beam, lens, stigmators, detector and scan."""
+
+
+def settings_kept(*but: str) -> Criterion:
+    """Guard: at the end the controls of the picture, but for those that the task is about, are as they were."""
+    return Criterion(
+        "settings_kept",
+        "the settings of beam, focus, stigmators, detector and scan that the task leaves alone are as they were",
+        lambda evidence, goal: all(
+            evidence.state[name] == evidence.state["at_start"][name] for name in SETTINGS if name not in but
+        ),
         holds_at_start=True,
     )
 

@@ -107,9 +107,12 @@ class Hidden:
     """The same down the screen, um/s."""
 
 
-def hidden(seed: int) -> Hidden:
-    """The state of the day: stub heights within 0.3 mm, astigmatism of 3 to 8 %, drift of up to 1 nm/s."""
-    rng = stream(seed, "sem", "hidden")
+def hidden(seed: int, day: str = "") -> Hidden:
+    """The state of the day: stub heights within 0.3 mm, astigmatism of 3 to 8 %, drift of up to 1 nm/s.
+
+    Every task has a day of its own: who remembers the focus of one task has nothing for the next.
+    """
+    rng = stream(seed, "sem", "hidden", day)
     height, drift_x, drift_y = (float(v) for v in rng.uniform(-1, 1, 3))
     amount = [float(v) for v in rng.uniform(3, 8, 2)]
     sign = [1 if v else -1 for v in rng.integers(2, size=2)]
@@ -196,6 +199,12 @@ def _acquiring(s: Sem) -> str | None:
     return "Not while a slow scan is running" if s.mode == "scan" else None
 
 
+def _power(value: float) -> str:
+    """Two digits and a power of ten, as gauges show it: 2.0e-4."""
+    digits, _, exponent = f"{value:.1e}".partition("e")
+    return f"{digits}e{int(exponent)}"
+
+
 def _label(key: str) -> str:
     return SPECIMENS[key].name if key else "(exchange position)"
 
@@ -272,11 +281,13 @@ class Sem(SavingInstrument):
     def begin(self, start: dict[str, Any]) -> None:
         """Start state of a task.
 
-        Beside parameters: ``pressure`` (Pa), ``pumping``, ``door_open``, ``mounted``, ``at`` (stub), ``ht``,
-        ``focused`` (lens and stigmators at their best, to the step of the controls), ``defocus`` (um, added to the
-        best focus), ``levels`` (contrast and brightness that use the range), ``mosaic`` (shows the mosaic),
-        ``scanned`` (a finished slow scan of the present view) and ``archive`` (names of files that are there already).
+        Beside parameters: ``day`` (whose hidden state it is), ``pressure`` (Pa), ``pumping``, ``door_open``, ``mounted``,
+        ``at`` (stub), ``ht``, ``focused`` (lens and stigmators at their best, to the step of the controls), ``defocus``
+        (um, added to the best focus), ``levels`` (contrast and brightness that use the range), ``mosaic`` (shows the
+        mosaic), ``scanned`` (a finished slow scan of the present view) and ``archive`` (names of files that are there
+        already).
         """
+        self.hidden = hidden(self.seed, start.pop("day", ""))
         for name in ("pressure", "pumping", "door_open", "mounted", "at", "ht"):
             if name in start:
                 setattr(self, name, start.pop(name))
@@ -568,7 +579,7 @@ class Sem(SavingInstrument):
         rows, cols, half = ROWS // 2, COLS // 2, MOSAIC_WIDTH / 2
         for i in range(2):
             for j in range(2):
-                centre = ((j - 0.5) * half, (i - 0.5) * half * rows / cols)
+                centre = self._turned((j - 0.5) * half, (i - 0.5) * half * rows / cols)
                 tile = self._render(scan.dwell, (4, scan.number, i, j), (rows, cols), half, centre, scan.began)
                 out[i * rows : (i + 1) * rows, j * cols : (j + 1) * cols] = tile
         return out
@@ -653,6 +664,12 @@ class Sem(SavingInstrument):
             "defocus": round(optics.defocus(c), 3),
             "depth_of_field": round(optics.depth_of_field(self.pixel, optics.alpha(c)), 3),
         }
+
+    def _shown(self) -> Metadata:
+        """Nominal settings of the picture on the screen: those of a frozen one stay, whatever is turned meanwhile."""
+        if self.mode != "live" and self.scan is not None:
+            return self.scan.metadata
+        return self._metadata(LIVE_DWELL * (WINDOW**2 if self.window else 1))
 
     def _begin_scan(self, *, mosaic: bool, dwell: float) -> None:
         number = len(self.scans) + 1
@@ -774,15 +791,16 @@ class Sem(SavingInstrument):
 
     def _to_specimen(self, x: float, y: float) -> tuple[float, float]:
         """From image pixels to um around the stub's centre."""
+        shown = self._shown()
+        pixel = shown.field_width / COLS
+        right, down = self._turned((x - COLS / 2) * pixel, (y - ROWS / 2) * pixel, shown.scan_rotation)
         if self.mode == "mosaic":
-            scale = MOSAIC_WIDTH / COLS
-            return (x - COLS / 2) * scale, (y - ROWS / 2) * scale
-        dx, dy = (x - COLS / 2) * self.pixel, (y - ROWS / 2) * self.pixel
-        return self.stage_x + self._turned(dx, dy)[0], self.stage_y + self._turned(dx, dy)[1]
+            return right, down
+        return 1000.0 * shown.stage_x + right, 1000.0 * shown.stage_y + down
 
-    def _turned(self, dx: float, dy: float) -> tuple[float, float]:
-        """A displacement on the screen as one of the specimen, by the scan rotation."""
-        a = math.radians(self.scan_rotation)
+    def _turned(self, dx: float, dy: float, rotation: float | None = None) -> tuple[float, float]:
+        """A displacement on the screen as one of the specimen, by a scan rotation (deg; by default the present one)."""
+        a = math.radians(self.scan_rotation if rotation is None else rotation)
         return dx * math.cos(a) - dy * math.sin(a), dx * math.sin(a) + dy * math.cos(a)
 
     def _go(self, x: float, y: float) -> None:
@@ -792,7 +810,7 @@ class Sem(SavingInstrument):
         self.stage_y = min(STUB_RANGE, max(-STUB_RANGE, y))
         if self.mode != "live":
             self.mode = "live"
-        self.say(f"Stage at {self.stage_x:.1f}, {self.stage_y:.1f} um")
+        self.say(f"Stage at {self.stage_x:.1f}, {self.stage_y:.1f} µm")
 
     @command(label="Centre")
     def centre_on(self, x: Pixel, y: Pixel) -> None:
@@ -804,8 +822,10 @@ class Sem(SavingInstrument):
         """Drag the picture."""
         if self.mode == "mosaic":
             raise Refused("The mosaic is not moved: double click a place in it")
-        right, down = self._turned(dx * self.pixel, dy * self.pixel)
-        self._go(self.stage_x - right, self.stage_y - down)
+        shown = self._shown()
+        pixel = shown.field_width / COLS
+        right, down = self._turned(dx * pixel, dy * pixel, shown.scan_rotation)
+        self._go(1000.0 * shown.stage_x - right, 1000.0 * shown.stage_y - down)
 
     @command(label="Zoom", guard=_acquiring)
     def zoom(self, x: Pixel, y: Pixel, clicks: Pixel) -> None:
@@ -903,10 +923,20 @@ class Sem(SavingInstrument):
         return (EPOCH + timedelta(seconds=int(self.now))).strftime("%H:%M:%S")
 
     def status_line(self) -> str:
-        """The data bar under the picture."""
-        width = MOSAIC_WIDTH if self.mode == "mosaic" else self.width
-        what = f"{self.detector}  HV {self.voltage:g} kV  I {self.current:g} pA  WD {self.working_distance:.3f} mm"
-        return f"{what}  HFW {width:.1f} um"
+        """The data bar under the picture: the settings that it was taken with."""
+        m = self._shown()
+        beam = f"HV {m.voltage:g} kV  {m.current:g} pA  WD {m.working_distance:.3f} mm"
+        return f"{beam}  {m.magnification:.0f} x  HFW {m.field_width:.1f} µm  {m.detector}  {m.dwell:g} µs"
+
+    def vacuum_status(self) -> str:
+        """What the vacuum system does."""
+        if self.pumping == "vent":
+            return "VENTED" if self.vented else "VENTING"
+        if self.pumping == "off":
+            return "AIR" if self.vented else "CLOSED"
+        if self.vacuum_ready:
+            return "READY"
+        return "ROUGHING" if self.pressure > CROSSOVER else "TURBO PUMP"
 
     def progress(self) -> float:
         """Fraction of the running or last scan."""
@@ -922,7 +952,7 @@ class Sem(SavingInstrument):
 
     def scale_bar(self) -> list[list[Any]]:
         """Overlay: a bar of round length, and the frame of the reduced window."""
-        width = MOSAIC_WIDTH if self.mode == "mosaic" else self.width
+        width = self._shown().field_width
         length = max(v for v in (1, 2, 5, 10, 20, 50) if v <= 0.25 * width)
         pixels = length / width * COLS
         shapes: list[list[Any]] = [
@@ -946,7 +976,10 @@ class Sem(SavingInstrument):
                         Button(move_door, label=lambda s: "CLOSE CHAMBER" if s.door_open else "OPEN CHAMBER"),
                         Button(move_holder, label=lambda s: "REMOVE HOLDER" if s.mounted else "MOUNT HOLDER"),
                     ),
-                    Row(Readout("Pressure", lambda s: f"{s.pressure:.1e}", "Pa", 8)),
+                    Row(
+                        Readout("Pressure", lambda s: _power(s.pressure), "Pa", 7),
+                        Readout("Vacuum", lambda s: s.vacuum_status(), "", 10),
+                    ),
                     Grid(
                         2,
                         Lamp("Vacuum ready", lambda s: s.vacuum_ready, "green"),
@@ -993,7 +1026,7 @@ class Sem(SavingInstrument):
                     wheel=zoom,
                     style="plain",
                 ),
-                Readout("Image data", lambda s: s.status_line(), digits=60, style="wide"),
+                Readout("Image data", lambda s: s.status_line(), digits=72, style="wide"),
                 Group(
                     "Stage",
                     Row(Select(sample, grow=1), Button(exchange)),

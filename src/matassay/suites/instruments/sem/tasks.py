@@ -6,6 +6,7 @@ Canary: matassay:8c1f4c1e-2f0b-4d53-9b75-6f1f0e0d7a31 - this file must not be us
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from matassay.core import Category, Level, stream
@@ -22,16 +23,9 @@ FOCUSABLE = ("tin_balls", "fracture", "abrasive")
 EVEN = ("tin_balls", "fracture")
 
 
-def _truth(seed: int, **more: Any) -> dict[str, Any]:
-    h = hidden(seed)
-    return {
-        "height": h.height,
-        "astig_x": h.astig_x,
-        "astig_y": h.astig_y,
-        "drift_x": h.drift_x,
-        "drift_y": h.drift_y,
-        **more,
-    }
+def _numbers(seed: int, day: str, goal: dict[str, Any], start: dict[str, Any]) -> Numbers:
+    """Goal and start state on a day of their own: no two tasks share their hidden truth."""
+    return Numbers(goal, {"day": day, **start}, asdict(hidden(seed, day)))
 
 
 def _archive(rng: Any) -> list[str]:
@@ -46,32 +40,32 @@ def _imaging(key: str) -> dict[str, Any]:
 def vent_chamber(seed: int) -> Numbers:
     """S1: the last user left the beam on."""
     rng = stream(seed, "sem", "s01")
-    return Numbers({}, _imaging(pick(rng, FOCUSABLE)) | {"blank": bool(rng.integers(2))}, _truth(seed))
+    return _numbers(seed, "s01", {}, _imaging(pick(rng, FOCUSABLE)) | {"blank": bool(rng.integers(2))})
 
 
 def open_chamber(seed: int) -> Numbers:
     """S2."""
     rng = stream(seed, "sem", "s02")
     start = {"mounted": True, "at": pick(rng, list(SPECIMENS)), "pressure": AIR, "pumping": "off"}
-    return Numbers({"exchange": ""}, start, _truth(seed))
+    return _numbers(seed, "s02", {"exchange": ""}, start)
 
 
 def close_chamber(seed: int) -> Numbers:
     """S3."""
     start = {"mounted": False, "door_open": True, "pressure": AIR, "pumping": "off"}
-    return Numbers({}, start, _truth(seed))
+    return _numbers(seed, "s03", {}, start)
 
 
 def evacuate_chamber(seed: int) -> Numbers:
     """S4."""
-    return Numbers({}, {"mounted": True, "pressure": AIR, "pumping": "off"}, _truth(seed))
+    return _numbers(seed, "s04", {}, {"mounted": True, "pressure": AIR, "pumping": "off"})
 
 
 def select_sample(seed: int) -> Numbers:
     """S5."""
     rng = stream(seed, "sem", "s05")
     key = pick(rng, list(SPECIMENS)[1:-1])  # neither end of the list, where a blind hand lands
-    return Numbers({"sample_key": key, "sample": SPECIMENS[key].name}, {"mounted": True}, _truth(seed))
+    return _numbers(seed, "s05", {"sample_key": key, "sample": SPECIMENS[key].name}, {"mounted": True})
 
 
 def turn_on_ht(seed: int) -> Numbers:
@@ -81,7 +75,7 @@ def turn_on_ht(seed: int) -> Numbers:
     sample = pick(rng, FOCUSABLE)
     goal = {**beam, "sample": sample, "label": SPECIMENS[sample].name}
     start = {"mounted": True, "at": sample, **beam, "focused": True}
-    return Numbers(goal, start, _truth(seed))
+    return _numbers(seed, "s06", goal, start)
 
 
 def set_acc_voltage(seed: int) -> Numbers:
@@ -93,7 +87,7 @@ def set_acc_voltage(seed: int) -> Numbers:
     other = pick(rng, [v for i, v in enumerate(VOLTAGES) if abs(i - at) > 1])
     goal = {"voltage": asked, "current": pick(rng, (50.0, 100.0, 200.0))}
     start = _imaging(pick(rng, FOCUSABLE)) | {"voltage": other, "current": goal["current"], "focused": True}
-    return Numbers(goal, start, _truth(seed))
+    return _numbers(seed, "s07", goal, start)
 
 
 def set_contrast(seed: int) -> Numbers:
@@ -115,7 +109,7 @@ def set_contrast(seed: int) -> Numbers:
         "focused": True,
         "levels": wrong,
     }
-    return Numbers(goal, start, _truth(seed))
+    return _numbers(seed, "s08", goal, start)
 
 
 def adjust_clarity(seed: int) -> Numbers:
@@ -135,7 +129,7 @@ def adjust_clarity(seed: int) -> Numbers:
         "defocus": away,
         "levels": (0.12, 0.82),
     }
-    return Numbers(goal, start, _truth(seed))
+    return _numbers(seed, "s09", goal, start)
 
 
 def start_scan(seed: int) -> Numbers:
@@ -154,7 +148,7 @@ def start_scan(seed: int) -> Numbers:
         "levels": (0.12, 0.82),
         "dwell": 100.0,
     }
-    return Numbers(goal, start, _truth(seed))
+    return _numbers(seed, "s10", goal, start)
 
 
 def save_image(seed: int) -> Numbers:
@@ -170,7 +164,7 @@ def save_image(seed: int) -> Numbers:
         "scanned": 10.0,
         "archive": archive,
     }
-    return Numbers(goal, start, _truth(seed))
+    return _numbers(seed, "s11", goal, start)
 
 
 def mosaic_roi(seed: int) -> Numbers:
@@ -185,7 +179,7 @@ def mosaic_roi(seed: int) -> Numbers:
         "mosaic": True,
         "archive": archive,
     }
-    return Numbers(goal, start, _truth(seed))
+    return _numbers(seed, "s12", goal, start)
 
 
 def workflow(seed: int) -> Numbers:
@@ -203,7 +197,7 @@ def workflow(seed: int) -> Numbers:
         "file_name": f"{key}_{int(rng.integers(100, 1000))}",
         "archive": archive,
     }
-    return Numbers(goal, {"archive": archive, "current": 50.0, "contrast": 44.0}, _truth(seed))
+    return _numbers(seed, "workflow", goal, {"archive": archive, "current": 50.0, "contrast": 44.0})
 
 
 _GREY = "the 1st to 99th percentile of its grey values spans at least 60 % of the range and at most 0.5 % are clipped"
@@ -225,6 +219,7 @@ _SCANNING = (
     "Choose the dwell time, press START SCAN and wait until the progress bar says that the scan is complete: a frame "
     "takes 307,200 times the dwell time. Nothing may be changed meanwhile. The finished picture stays frozen."
 )
+_SETTINGS = "the settings of beam, focus, stigmators, detector and scan"
 _G = {"voltage": "g", "current": "g", "magnification": "g", "dwell": "g"}
 
 SUBTASKS = (
@@ -234,16 +229,19 @@ SUBTASKS = (
         level=Level.EASY,
         category=Category.PREPARATION,
         numbers=vent_chamber,
-        goal="Bring the specimen chamber to air, with the high tension off. The last user has left the beam on.",
+        goal=f"""
+Bring the specimen chamber to air, with the high tension off. The last user has left the beam on. Leave the door closed,
+the holder in and {_SETTINGS} as they are.
+""",
         method="""
 The hot filament must not meet air: switch the high tension off first (HT OFF). Then press VENT and wait until the lamp
 Vented lights, a quarter of a minute of instrument time.
 """,
-        criteria=(c.VENTED, c.HT_OFF, c.NO_HARM),
+        criteria=(c.VENTED, c.HT_OFF, c.DOOR_STAYS_CLOSED, c.HOLDER_STAYS, c.settings_kept(), c.NO_HARM),
         reference=reference.S01,
         alternatives=(),
         near_misses=near_misses.S01,
-        revision=2,
+        revision=3,
     ),
     Subtask(
         name="s02-open-chamber",
@@ -251,15 +249,19 @@ Vented lights, a quarter of a minute of instrument time.
         level=Level.EASY,
         category=Category.PREPARATION,
         numbers=open_chamber,
-        goal="The chamber is at air. Drive the stage to the exchange position and open the chamber door.",
+        goal=f"""
+The chamber is at air. Drive the stage to the exchange position and open the chamber door. Leave the holder in and
+{_SETTINGS} as they are.
+""",
         method="""
 The door carries the stage: opened with a stub under the column it hits the detector. Press EXCHANGE POSITION and wait
 for the message that the stage has arrived (8 s of instrument time), then press OPEN CHAMBER.
 """,
-        criteria=(c.DOOR_OPEN, c.AT_EXCHANGE, c.NO_HARM),
+        criteria=(c.DOOR_OPEN, c.AT_EXCHANGE, c.HOLDER_STAYS, c.settings_kept(), c.NO_HARM),
         reference=reference.S02,
         alternatives=reference.S02_OTHER,
         near_misses=near_misses.S02,
+        revision=2,
     ),
     Subtask(
         name="s03-close-chamber",
@@ -267,12 +269,16 @@ for the message that the stage has arrived (8 s of instrument time), then press 
         level=Level.MEDIUM,
         category=Category.PREPARATION,
         numbers=close_chamber,
-        goal="The chamber is open and the stage empty. Mount the sample holder and close the chamber door.",
+        goal=f"""
+The chamber is open and the stage empty. Mount the sample holder and close the chamber door. Leave {_SETTINGS} as they
+are.
+""",
         method="Press MOUNT HOLDER; the lamp Holder mounted lights. Then press CLOSE CHAMBER.",
-        criteria=(c.MOUNTED, c.DOOR_CLOSED, c.NO_HARM),
+        criteria=(c.MOUNTED, c.DOOR_CLOSED, c.settings_kept(), c.NO_HARM),
         reference=reference.S03,
         alternatives=(),
         near_misses=near_misses.S03,
+        revision=2,
     ),
     Subtask(
         name="s04-evacuate-chamber",
@@ -280,19 +286,19 @@ for the message that the stage has arrived (8 s of instrument time), then press 
         level=Level.EASY,
         category=Category.PREPARATION,
         numbers=evacuate_chamber,
-        goal="""
+        goal=f"""
 The chamber is closed and at air, with the holder mounted. Pump it until the pressure admits high tension (at most 1e-3
-Pa). Leave the holder in and the high tension off.
+Pa). Leave the holder in, the high tension off and {_SETTINGS} as they are.
 """,
         method="""
 Press EVACUATE and wait. The roughing pump takes the chamber to some Pa in two minutes, the turbo pump goes on from
 there; after five minutes or so the lamp Vacuum ready lights.
 """,
-        criteria=(c.VACUUM, c.HOLDER_STAYS, c.HT_STAYS_OFF, c.NO_HARM),
+        criteria=(c.VACUUM, c.HOLDER_STAYS, c.HT_STAYS_OFF, c.settings_kept(), c.NO_HARM),
         reference=reference.S04,
         alternatives=(),
         near_misses=near_misses.S04,
-        revision=2,
+        revision=3,
     ),
     Subtask(
         name="s05-select-sample",
@@ -300,16 +306,19 @@ there; after five minutes or so the lamp Vacuum ready lights.
         level=Level.EASY,
         category=Category.PREPARATION,
         numbers=select_sample,
-        goal='Bring the sample "{sample}" under the column. Leave the high tension off.',
+        goal=f"""
+Bring the sample "{{sample}}" under the column. Leave the chamber evacuated, the high tension off and {_SETTINGS} as they
+are.
+""",
         method="""
 The holder carries several stubs. Choose one from the drop-down list Sample in the group Stage: the stage drives there in
 8 s of instrument time, and the message line says when it has arrived.
 """,
-        criteria=(c.SAMPLE, c.HT_STAYS_OFF, c.HOLDER_STAYS, c.NO_HARM),
+        criteria=(c.SAMPLE, c.HT_STAYS_OFF, c.HOLDER_STAYS, c.VACUUM_STAYS, c.settings_kept(), c.NO_HARM),
         reference=reference.S05,
         alternatives=reference.S05_OTHER,
         near_misses=near_misses.S05,
-        revision=2,
+        revision=3,
     ),
     Subtask(
         name="s06-turn-on-ht",
@@ -319,7 +328,8 @@ The holder carries several stubs. Choose one from the drop-down list Sample in t
         numbers=turn_on_ht,
         goal="""
 "{label}" is under the column. Bring the beam onto it: high tension on, filament saturated, beam not blanked. Leave the
-voltage at {voltage} kV and the probe current at {current} pA.
+voltage at {voltage} kV, the probe current at {current} pA, and the other settings as they are: focus, stigmators,
+detector and scan.
 """,
         method="""
 Press HT ON. The filament takes 20 s to saturate; the readout Emission shows how far it is. Switch Beam blank off. The
@@ -332,12 +342,13 @@ lamp "Beam on sample" lights when electrons arrive, and the picture appears.
             c.kept("sample", "the sample"),
             c.kept("voltage", "the accelerating voltage"),
             c.kept("current", "the probe current"),
+            c.settings_kept(),
             c.NO_HARM,
         ),
         reference=reference.S06,
         alternatives=reference.S06_OTHER,
         near_misses=near_misses.S06,
-        revision=2,
+        revision=3,
         formats=_G,
     ),
     Subtask(
@@ -346,16 +357,25 @@ lamp "Beam on sample" lights when electrons arrive, and the picture appears.
         level=Level.HARD,
         category=Category.CONFIGURATION,
         numbers=set_acc_voltage,
-        goal="Set the accelerating voltage to {voltage} kV. Leave the probe current at {current} pA and the high tension on.",
+        goal="""
+Set the accelerating voltage to {voltage} kV. Leave the high tension on, the probe current at {current} pA, and detector,
+contrast, brightness and scan rotation as they are; the focus may follow the voltage.
+""",
         method="""
 Choose it from the drop-down list in the group Beam. A higher voltage goes deeper and makes a finer probe, a lower one
 shows more of the surface and charges less. Focus moves a little with it.
 """,
-        criteria=(c.VOLTAGE, c.kept("current", "the probe current"), c.HT_STAYS_ON, c.NO_HARM),
+        criteria=(
+            c.VOLTAGE,
+            c.kept("current", "the probe current"),
+            c.settings_kept("voltage", "working_distance", "stigmator_x", "stigmator_y", "magnification"),
+            c.HT_STAYS_ON,
+            c.NO_HARM,
+        ),
         reference=reference.S07,
         alternatives=reference.S07_OTHER,
         near_misses=near_misses.S07,
-        revision=2,
+        revision=3,
         formats=_G,
     ),
     Subtask(
@@ -379,7 +399,7 @@ stage, the focus, the stigmators and the scan rotation.
         reference=reference.S08,
         alternatives=reference.S08_OTHER,
         near_misses=near_misses.S08,
-        revision=2,
+        revision=3,
         formats=_G,
     ),
     Subtask(
@@ -406,7 +426,7 @@ voltage at {{voltage}} kV, the probe current at {{current}} pA and the beam on t
         reference=reference.S09,
         alternatives=(),
         near_misses=near_misses.S09,
-        revision=2,
+        revision=3,
         formats=_G,
     ),
     Subtask(
@@ -433,7 +453,7 @@ signal-to-noise ratio of at least 5 in a pixel. Leave the finished frame frozen 
         reference=reference.S10,
         alternatives=reference.S10_OTHER,
         near_misses=near_misses.S10,
-        revision=2,
+        revision=3,
         formats=_G,
     ),
     Subtask(
@@ -454,6 +474,7 @@ what was written.
         reference=reference.S11,
         alternatives=reference.S11_OTHER,
         near_misses=near_misses.S11,
+        revision=2,
     ),
     Subtask(
         name="s12-mosaic-roi-region-save",
@@ -492,7 +513,7 @@ stripes stand upright, then magnify. {_FOCUSING} {_SCANNING} Then save: type the
         reference=reference.S12,
         alternatives=reference.S12_OTHER,
         near_misses=near_misses.S12,
-        revision=2,
+        revision=3,
         formats=_G,
     ),
     Subtask(
@@ -539,6 +560,7 @@ column, and leave the high tension off at the end.
         reference=reference.WORKFLOW,
         alternatives=(),
         near_misses=near_misses.WORKFLOW,
+        revision=2,
         steps=1100,
         formats=_G,
     ),
