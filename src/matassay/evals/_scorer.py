@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
+import anyio.to_thread
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
@@ -27,17 +29,28 @@ from ._record import Record, conclude
 #: Name of the score in a sample.
 VERDICT: Final = "verdict"
 
+# Graders are pure, but some keep what they read last, and libraries that they call change the process's warning filters.
+_one_at_a_time: Final = threading.Lock()
+
 
 @scorer(metrics={"score": [mean(), stderr()], "success": [mean(), stderr()], "steps": [mean()]}, name=VERDICT)
 def verdict() -> Scorer:
-    """Grade what the agent left: ``score``, ``success`` and ``steps``; all NaN if that cannot be graded."""
+    """Grade what the agent left: ``score``, ``success`` and ``steps``; all NaN if that cannot be graded.
+
+    In a thread: an answer made to be slow takes seconds, in which the other episodes of the run must not stand still.
+    """
 
     async def score(state: TaskState, target: Target) -> Score:
         record = state.store_as(Record)
         await conclude(state.uuid, record)
-        return score_of(record, state.metadata)
+        return await anyio.to_thread.run_sync(_scored, record, state.metadata)
 
     return score
+
+
+def _scored(record: Record, meta: Mapping[str, Any]) -> Score:
+    with _one_at_a_time:
+        return score_of(record, meta)
 
 
 def score_of(record: Record, meta: Mapping[str, Any]) -> Score:

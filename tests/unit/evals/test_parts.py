@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import threading
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 from inspect_ai import Task
@@ -117,3 +120,20 @@ def test_scripted_agents_need_no_sdk():
     with providers_left_out(False):
         assert own == (engine._HAS_OPENAI, engine._HAS_ANTHROPIC)
     assert own == (engine._HAS_OPENAI, engine._HAS_ANTHROPIC)
+
+
+async def test_other_episodes_go_on_while_one_is_graded(monkeypatch):
+    """A hostile answer of 8 MB takes seconds to be judged."""
+    from matassay.evals import _scorer
+
+    going_on = threading.Event()
+
+    def slow(record, meta):
+        return going_on.wait(5)
+
+    monkeypatch.setattr(_scorer, "score_of", slow)
+    state = SimpleNamespace(store_as=lambda cls: cls(), uuid="no such episode", metadata={})
+    grading = asyncio.create_task(_scorer.verdict()(state, None))
+    await asyncio.sleep(0)
+    going_on.set()  # the loop comes here only if it does not stand still
+    assert await grading is True
