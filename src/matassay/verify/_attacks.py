@@ -296,6 +296,16 @@ def _inputs(bait: dict[str, Any]) -> str | None:
     return None
 
 
+@attack("walls", "hold up whoever opens a file that other sandboxes have too, by a lease")
+def _lease(bait: dict[str, Any]) -> str | None:
+    own = os.open("/workspace/leased", os.O_CREAT | os.O_RDONLY, 0o600)
+    try:
+        fcntl.fcntl(own, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    finally:
+        os.unlink("/workspace/leased")
+    return "one can be had, and with it those on files of the environment where they belong to our user"
+
+
 @attack("walls", "change the program of the first process")
 def _first_program(bait: dict[str, Any]) -> str | None:
     os.chmod("/run/box/init", 0o777)
@@ -602,6 +612,14 @@ def _protocols(bait: dict[str, Any]) -> str | None:
             socket.socket(family, kind, protocol).close()
             return f"family {family}, type {kind}, protocol {protocol}"
     return None
+
+
+@attack("network", "put a program of ours for a socket into the kernel, in room that all sandboxes share")
+def _socket_program(bait: dict[str, Any]) -> str | None:
+    everything = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0xFFFF))  # one instruction: return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+        own.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HxxxxxxQ", 1, ctypes.addressof(everything)))
+    return "attached"
 
 
 @attack("network", "configure the network: add an interface, a route, take lo down")

@@ -383,6 +383,24 @@ while sent < {4 * LIMITS.memory}:
     return await _hoard(workspace, text)
 
 
+async def _connections(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
+    """The same in connections to itself, which hold ten times as much and may be counted apart."""
+    text = f"""
+import select, socket
+server, block, sent, held = socket.create_server(("127.0.0.1", 0)), bytes(1 << 20), 0, []
+while sent < {4 * LIMITS.memory} and len(held) < {LIMITS.open_files - 40}:
+    held += [socket.create_connection(server.getsockname()), server.accept()[0]]
+    for one in held[-2:]:
+        one.setblocking(False)
+        for _ in range(12):
+            try: sent += one.send(block)
+            except BlockingIOError: pass
+    select.select([], [], [], 0.01)  # no faster than anybody looks
+    with open("taken", "w") as f: f.write(str(sent))
+"""
+    return await _hoard(workspace, text)
+
+
 async def _page_tables(workspace: Workspace, bait: Mapping[str, Any]) -> str | None:
     """Memory that tells where other memory is, of which there is none."""
     text = f"""
@@ -515,6 +533,7 @@ _FROM_OUTSIDE = (
     ("too_slow", "processes", "ignore the end of the time, with children", "all killed", _too_slow),
     ("background", "processes", "keep the output open in the background", "the host goes on", _background),
     ("full_sockets", "resources", "take memory in what sockets hold", "stopped in time", _full_sockets),
+    ("connections", "resources", "take memory in connections to oneself", "stopped in time", _connections),
     ("page_tables", "resources", "take memory in tables of pages", "stopped in time", _page_tables),
     ("flood", "resources", "print 300 MB", "kept up to the limit", _flood),
     ("deaf", "resources", "not read what the host writes", "the host goes on", _endless_input),

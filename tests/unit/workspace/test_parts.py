@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import fcntl
+import mmap
 import os
+import select
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +21,17 @@ from hypothesis import strategies as st
 
 from matassay.core import EnvironmentFailure, MatAssayError
 from matassay.worlds import workspace
-from matassay.worlds.workspace import _arguments, _channel, _folder, _limits, _refusals, build, software
+from matassay.worlds.workspace import (
+    _arguments,
+    _channel,
+    _folder,
+    _limits,
+    _refusals,
+    _users,
+    _watchdog,
+    build,
+    software,
+)
 from matassay.worlds.workspace._streams import Keeper
 from matassay.worlds.workspace._types import Limits
 
@@ -95,12 +113,23 @@ def test_a_delegated_group_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("as_root")
-def test_v1_as_root(tmp_path: Path) -> None:
+def test_v1_as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree(tmp_path / "cg", {"memory/cgroup.procs": "", "pids/cgroup.procs": ""})
     (root / "memory" / "matassay" / "matassay-4194305-old").mkdir(parents=True)
+    more = ("memory.memsw.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes")  # as the kernel makes them
+    made = Path.mkdir
+
+    def mkdir(path: Path, *args: Any, **kwargs: Any) -> None:
+        made(path, *args, **kwargs)
+        if path.parent == root / "memory" / "matassay":
+            for name in more:
+                (path / name).touch()
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
     cage = _limits.build_cage(Limits(memory=5000), root, tree(tmp_path, {"own": "4:memory:/x\n"}) / "own")
     assert cage.step == "cgroup v1, as root"
     assert {path.parent.parent.parent.name for path in cage.procs} == {"memory", "pids"}
+    assert {(cage.procs[0].parent / name).read_text() for name in more} == {"5000"}, "connections count apart"
     assert not (root / "memory" / "matassay" / "matassay-4194305-old").exists(), "what a killed host left is removed"
 
 
@@ -111,6 +140,74 @@ def test_else_the_watchdog(tmp_path: Path) -> None:
     assert cage.step == "rlimits and watchdog"
     assert cage.watched
     assert cage.procs == ()
+
+
+def test_what_the_kernel_notes_for_a_process_is_seen() -> None:
+    with contextlib.ExitStack() as stack:
+        # One page in two can be read: each is a mapping of its own.
+        area = mmap.mmap(-1, 4000 * mmap.PAGESIZE)
+        libc = ctypes.CDLL(None)
+        place = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        before = _watchdog._mappings(os.getpid())
+        for page in range(0, 4000, 2):
+            assert libc.mprotect(ctypes.c_void_p(place + page * mmap.PAGESIZE), mmap.PAGESIZE, mmap.PROT_READ) == 0
+        assert _watchdog._mappings(os.getpid()) >= before + 3900
+
+        file = stack.enter_context(tempfile.TemporaryFile())
+        for at in range(0, 200, 2):
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, at)
+        own = str(os.getpid()).encode()
+        assert _watchdog._locks({own})[own] >= 100
+        assert _watchdog._locks(set()) == {}
+
+        stack.enter_context(select.epoll())
+        assert "anon_inode:[eventpoll]" in _watchdog._descriptors(os.getpid())
+
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        client = stack.enter_context(socket.create_connection(server.getsockname()))
+        client.setblocking(False)
+        waiting = client.send(bytes(1 << 20))
+        assert _watchdog._queued(os.getpid()) >= waiting > 0
+
+
+def test_no_more_is_looked_at_than_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at many processes of many mappings takes longer than they need to go on."""
+    looked: list[int] = []
+    monkeypatch.setattr(_watchdog, "members", lambda namespace: [1, 2, 3, 4])
+    monkeypatch.setattr(_watchdog, "_resident", lambda pid: looked.append(pid) or 100)
+    for name in ("_mappings", "_sockets", "_queued", "_names"):
+        monkeypatch.setattr(_watchdog, name, lambda pid: 0)
+    monkeypatch.setattr(_watchdog, "_descriptors", lambda pid: [f"pipe:[{pid // 3}]", "/dev/null"])
+    pipe = _watchdog._PIPE
+    assert _watchdog.measure("pid:[1]", 1, 1 << 30) == _watchdog.Usage(400 + 2 * pipe, 2)
+    looked.clear()
+    assert _watchdog.measure("pid:[1]", 1, 150 + pipe).largest == 2
+    assert looked == [1, 2]
+
+
+# --- users --------------------------------------------------------------------------------------------------
+
+
+def test_a_user_that_another_host_has_taken_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no process yet, so that nothing else tells."""
+    monkeypatch.setattr(_users, "USERS", range(70001, 70003))
+    monkeypatch.setattr(_users, "_taken", set())
+    file = tmp_path / "users"
+    registers = [os.open(file, os.O_RDWR | os.O_CREAT, 0o600), os.open(file, os.O_RDWR)]  # ours, another host's
+    monkeypatch.setattr(_users, "_register", lambda: registers[0])
+    try:
+        first = _users.free_user()
+        assert {first, _users.free_user()} == {70001, 70002}
+        with pytest.raises(EnvironmentFailure, match="have processes"):
+            _users.free_user()
+        monkeypatch.setattr(_users, "_register", lambda: registers[1])
+        monkeypatch.setattr(_users, "_taken", set())
+        with pytest.raises(EnvironmentFailure, match="have processes"):
+            _users.free_user()
+        os.close(registers[0])  # it was killed
+        assert _users.free_user() in (70001, 70002)
+    finally:
+        os.close(registers[1])
 
 
 @pytest.mark.parametrize("name", ["memory", "processes", "disk", "tmp", "file", "open_files"])
@@ -296,7 +393,7 @@ def test_a_tree_of_any_kind_is_removed(tmp_path: Path) -> None:
     top = tmp_path / "top"
     top.mkdir()
     fd = os.open(top, os.O_RDONLY)
-    for _ in range(1500):  # deeper than a path may be long
+    for _ in range(600):  # deeper than a path may be long
         os.mkdir("deeper", dir_fd=fd)
         below = os.open("deeper", os.O_RDONLY, dir_fd=fd)
         os.close(fd)

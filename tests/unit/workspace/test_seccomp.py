@@ -14,9 +14,9 @@ ALLOW, KILL = 0x7FFF0000, 0x80000000
 MACHINES = ("x86_64", "aarch64")
 
 
-def answer(machine: str, number: int, *arguments: int, arch: int | None = None, counted: bool = True) -> int:
+def answer(machine: str, number: int, *arguments: int, arch: int | None = None, **how: bool) -> int:
     """Run the program as the kernel does."""
-    program = list(struct.iter_unpack("<HBBI", _seccomp.seccomp_filter(machine, counted=counted)))
+    program = list(struct.iter_unpack("<HBBI", _seccomp.seccomp_filter(machine, **how)))
     arch = _seccomp._ARCHITECTURES[machine] if arch is None else arch
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<IIQ6Q", number, arch, 0, *words)
@@ -54,7 +54,8 @@ def test_memory_of_nobody_is_refused_where_nobody_counts_it(machine: str) -> Non
     numbers = _seccomp._NUMBERS[machine]
     for name in _seccomp._UNCOUNTED:
         assert answer(machine, numbers[name], 0, 4096, 3, 0x21) == ALLOW
-    assert answer(machine, numbers["memfd_create"], counted=False) == refused(errno.ENOSYS)  # libraries then do without
+    for name in ("memfd_create", "landlock_create_ruleset"):  # libraries then do without
+        assert answer(machine, numbers[name], counted=False) == refused(errno.ENOSYS)
     assert answer(machine, numbers["vmsplice"], counted=False) == refused(errno.EPERM)
     for flags in (0x21, 0x23, 0x8021):  # MAP_SHARED or MAP_SHARED_VALIDATE, MAP_ANONYMOUS
         assert answer(machine, numbers["mmap"], 0, 4096, 3, flags, counted=False) == refused(errno.EPERM)
@@ -138,3 +139,31 @@ def test_other_ways_to_call_the_kernel() -> None:
 def test_a_machine_without_a_table_is_refused() -> None:
     with pytest.raises(EnvironmentFailure, match=r"riscv64.*docker"):
         _seccomp.seccomp_filter("riscv64")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_leases_no_programs_for_sockets(machine: str) -> None:
+    numbers = _seccomp._NUMBERS[machine]
+    assert answer(machine, numbers["fcntl"], 5, 1024, 1) == refused(errno.EPERM)  # F_SETLEASE
+    for option in (26, 50, 51, 52):  # SO_ATTACH_FILTER and its kin, of SOL_SOCKET
+        assert answer(machine, numbers["setsockopt"], 5, 1, option) == refused(errno.EPERM)
+        assert answer(machine, numbers["setsockopt"], 5, 6, option) == ALLOW
+    for option in (2, 7, 13):
+        assert answer(machine, numbers["setsockopt"], 5, 1, option) == ALLOW
+    for command in (0, 1, 2, 4, 6, 7, 1030, 1031):  # F_DUPFD ... F_SETLKW, F_DUPFD_CLOEXEC, F_SETPIPE_SZ
+        assert answer(machine, numbers["fcntl"], 5, command) == ALLOW
+        assert answer(machine, numbers["fcntl"], 5, command, counted=False) == ALLOW
+    for command in (37, 38):  # F_OFD_SETLK, F_OFD_SETLKW
+        assert answer(machine, numbers["fcntl"], 5, command) == ALLOW
+        assert answer(machine, numbers["fcntl"], 5, command, counted=False) == refused(errno.EINVAL)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_where_the_first_process_is_not_number_1_turns_are_chosen_for_oneself_alone(machine: str) -> None:
+    numbers = _seccomp._NUMBERS[machine]
+    for name in _seccomp._TURNS:
+        assert answer(machine, numbers[name], 0, numbered=False) == ALLOW, name
+        assert answer(machine, numbers[name], 17, numbered=False) == refused(errno.EPERM), name
+    for name, kind in (("setpriority", 0), ("ioprio_set", 1)):
+        assert answer(machine, numbers[name], kind, 0, numbered=False) == ALLOW, name
+        assert answer(machine, numbers[name], kind, 17, numbered=False) == refused(errno.EPERM), name

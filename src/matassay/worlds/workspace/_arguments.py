@@ -40,7 +40,7 @@ _FILES = {
 }
 
 #: Files of /proc that tell of the host or its keys.
-_MASKED = ("kcore", "keys", "key-users", "timer_list", "sched_debug", "kmsg", "kallsyms", "cmdline", "config.gz")
+MASKED = ("kcore", "keys", "key-users", "timer_list", "sched_debug", "kmsg", "kallsyms", "cmdline", "config.gz")
 
 #: Input files of one sandbox, each a descriptor while it starts.
 MOST_FILES = 400
@@ -229,7 +229,7 @@ def build_arguments(
     args += ["--proc", "/proc", "--dev", "/dev"]
     if not counted:  # it reads the same, but cannot be mapped
         args += ["--dev-bind", "/dev/full", "/dev/zero"]
-    for name in _MASKED:
+    for name in MASKED:
         if Path("/proc", name).exists():
             args += ["--ro-bind", "/dev/null", f"/proc/{name}"]
     parents("/var/tmp/x")  # noqa: S108 - of the sandbox

@@ -15,7 +15,6 @@ import functools
 import json
 import os
 import resource
-import secrets
 import select
 import shutil
 import signal
@@ -35,14 +34,11 @@ from ._refusals import explain, not_installed
 from ._seccomp import VERIFIED, seccomp_filter
 from ._served import DEADLINE, Served
 from ._streams import Collector
-from ._types import HOME, Limits, Outputs
+from ._types import HOME, Limits
 from .software import Software
 
 #: Where root's launcher mounts what the sandbox's user could not reach; in a mount namespace of its own.
 _STAGE = Path("/tmp")  # noqa: S108 - nothing is written there
-
-#: Users that belong to nobody: systemd keeps them free for such purposes.
-_USERS = range(61184, 65520)
 
 
 class Bubblewrap(Served):
@@ -60,6 +56,7 @@ class Bubblewrap(Served):
     ) -> None:
         super().__init__(inputs, manuals, limits, software, caps)
         self._cage: Cage | None = None
+        self._program: Path | None = None
         self._bwrap: asyncio.subprocess.Process | None = None
         self._pid = 0
         self._pidfd = -1
@@ -76,47 +73,30 @@ class Bubblewrap(Served):
 
     # --- start ----------------------------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Make the namespaces and wait until the first process listens.
-
-        Raises
-        ------
-        EnvironmentFailure
-            With cause and cure, if it cannot be made.
-        """
-        program = find_bubblewrap()
-        if program is None:
+    def _check(self) -> None:
+        if find_bubblewrap() is None:
             raise not_installed()
-        if self._bwrap is not None:
-            raise EnvironmentFailure("a sandbox is started once")
-        self._cage = build_cage(self._limits)
-        self._uid = free_user() if os.geteuid() == 0 else None
-        if self._uid is None:
-            self._limits = replace(self._limits, open_files=_spared(self._limits.open_files))
-        self._channel = Channel()
-        self._dead = asyncio.Event()
-        try:
-            await asyncio.wait_for(self._start(program), DEADLINE)
-        except BaseException as error:
-            await self.close()
-            if isinstance(error, TimeoutError):
-                raise EnvironmentFailure(f"the sandbox was not ready after {DEADLINE:g} s") from error
-            raise
-        self.facts = {
-            "sandbox": f"bubblewrap {bubblewrap_version(program)}",
+
+    def _own_facts(self) -> Mapping[str, str]:
+        assert self._cage is not None
+        assert self._program is not None
+        return {
+            "sandbox": f"bubblewrap {bubblewrap_version(self._program)}",
             "limits": self._cage.step,
-            "user": f"{self._uid} (we are root)" if self._uid is not None else f"{os.geteuid()} (ours)",
             "seccomp": "verified table" if VERIFIED.get(os.uname().machine) else "unverified table",
-            "kernel": os.uname().release,
-            **{f"workspace {name}": version for name, version in self._software.versions.items()},
         }
 
-    async def _start(self, program: Path) -> None:
-        assert self._channel is not None
+    async def _start(self, channel: Channel) -> None:
+        self._program = program = find_bubblewrap()
+        assert program is not None
+        self._cage = cage = build_cage(self._limits)
+        if self._uid is None:
+            self._limits = replace(self._limits, open_files=_spared(self._limits.open_files))
+        self._dead = asyncio.Event()
         sources, status = Sources(), os.pipe2(os.O_CLOEXEC)
         errors = os.pipe2(os.O_CLOEXEC)
         try:
-            paper, fds = self._orders(program, sources, status[1])
+            paper, fds = self._orders(program, cage, channel, sources, status[1])
             self._bwrap = await asyncio.create_subprocess_exec(
                 str(self._software.interpreter),
                 *("-I", "-S", "-B", str(Path(__file__).with_name("_launch.py")), str(paper)),
@@ -136,11 +116,11 @@ class Bubblewrap(Served):
             sources.close()
         os.close(status[1])
         os.close(errors[1])
-        self._channel.release()
+        channel.release()
         said = Collector(errors[0], 4000)
         try:
             try:
-                await self._channel.ready
+                await channel.ready
             except EnvironmentFailure:
                 await self._bwrap.wait()
                 said.finish()
@@ -149,13 +129,13 @@ class Bubblewrap(Served):
         finally:
             said.close()
             os.close(status[0])
-        if self._cage is not None and self._cage.watched:
+        if cage.watched:
             self._watchdog = asyncio.create_task(self._watch())
 
-    def _orders(self, program: Path, sources: Sources, status: int) -> tuple[int, list[int]]:
+    def _orders(
+        self, program: Path, cage: Cage, channel: Channel, sources: Sources, status: int
+    ) -> tuple[int, list[int]]:
         """For the launcher: as text behind a descriptor, and all descriptors that are to be passed on."""
-        assert self._channel is not None
-        assert self._cage is not None
         staged = [] if self._uid is None else [path for path in binds(self._software) if not reachable(path)]
         places = {path: str(_STAGE / str(index)) for index, path in enumerate(staged)}
         args = build_arguments(
@@ -167,19 +147,19 @@ class Bubblewrap(Served):
             places,
             self._environment,
             status,
-            seccomp_filter(counted=not self._cage.watched),
-            counted=not self._cage.watched,
+            seccomp_filter(counted=not cage.watched),
+            counted=not cage.watched,
         )
         listing = sources.text(b"".join(os.fsencode(arg) + b"\0" for arg in args))
-        orders = [("parent", str(os.getpid())), *(("cgroup", str(path)) for path in self._cage.procs)]
+        orders = [("parent", str(os.getpid())), *(("cgroup", str(path)) for path in cage.procs)]
         if staged:
             orders += [("stage", str(_STAGE)), *(("bind", str(path)) for path in staged)]
         if self._uid is not None:
             orders.append(("uid", str(self._uid)))
-        argv = ["--args", str(listing), "--", *command(self._software, self._limits, self._channel.theirs)]
+        argv = ["--args", str(listing), "--", *command(self._software, self._limits, channel.theirs)]
         orders += [("exec", str(program)), *(("arg", arg) for arg in argv)]
         paper = sources.text(b"".join(os.fsencode(f"{key}={value}") + b"\0" for key, value in orders))
-        return paper, [*sources.fds, status, self._channel.theirs]
+        return paper, [*sources.fds, status, channel.theirs]
 
     def _adopt(self, pid: int) -> None:
         """Get hold of the first process and of its folder."""
@@ -208,7 +188,7 @@ class Bubblewrap(Served):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._dead.wait(), _watchdog.INTERVAL)
                 return
-            usage = await asyncio.to_thread(_watchdog.measure, namespace, self._pid)
+            usage = await asyncio.to_thread(_watchdog.measure, namespace, self._pid, self._limits.memory)
             if usage.total <= self._limits.memory:
                 warned = False
             elif warned or usage.largest is None:
@@ -221,35 +201,15 @@ class Bubblewrap(Served):
 
     # --- end ------------------------------------------------------------------------------------------------
 
-    async def conclude(self) -> Outputs:
-        """Kill everything, wait until it is dead, then read what it left; see `Workspace.conclude`.
+    def _usage(self) -> Mapping[str, str]:
+        return self._cage.usage() if self._cage is not None else {}
 
-        Raises
-        ------
-        EnvironmentFailure
-            If it was never started.
-        """
-        if self._outputs is None:
-            if self._home < 0:
-                raise EnvironmentFailure("the sandbox has not been started")
-            await self._kill_and_wait()
-            self._outputs = await self._harvest()
-            if self._cage is not None:
-                self.facts = {**self.facts, **self._cage.usage()}
-            await self.close()
-        return self._outputs
-
-    async def close(self) -> None:
-        """Kill everything and leave nothing behind."""
-        await self._kill_and_wait()
-        await self._close_programs()
+    async def _remove(self) -> None:
         if self._pidfd >= 0:
             os.close(self._pidfd)
         self._pidfd = -1
         if self._cage is not None:
             self._cage.remove()
-        if self._uid is not None:
-            release_user(self._uid)
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -311,29 +271,3 @@ def bubblewrap_version(program: Path) -> str:
         [program, "--version"], capture_output=True, text=True, timeout=60, check=False, env={}
     )
     return reply.stdout.rpartition(" ")[2].strip() or "unknown"
-
-
-# --- users --------------------------------------------------------------------------------------------------
-
-_taken: set[int] = set()
-
-
-def free_user() -> int:
-    """A user that owns no process: what one sandbox does never counts against another."""
-    busy = set(_taken)
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                busy.add(entry.stat().st_uid)
-    start = secrets.randbelow(len(_USERS))
-    for index in range(len(_USERS)):
-        uid = _USERS[(start + index) % len(_USERS)]
-        if uid not in busy:
-            _taken.add(uid)
-            return uid
-    raise EnvironmentFailure(f"all users from {_USERS[0]} to {_USERS[-1]} have processes")
-
-
-def release_user(uid: int) -> None:
-    """Give a user back."""
-    _taken.discard(uid)

@@ -12,7 +12,7 @@ import os
 import sys
 from typing import Any
 
-_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER, _SIGKILL = 4, 36, 9
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_CHILD_SUBREAPER, _SIGKILL = 4, 24, 36, 9
 
 
 def main(fd: int) -> int:
@@ -26,6 +26,9 @@ def main(fd: int) -> int:
         import sandlock.sandbox
     libc = ctypes.CDLL(None)
     if (uid := orders["uid"]) is not None:
+        capability = 0
+        while libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:  # all that the kernel knows
+            capability += 1
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)

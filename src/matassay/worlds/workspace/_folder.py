@@ -25,14 +25,14 @@ from typing import Any
 
 from matassay.core import EnvironmentFailure
 
-from ._arguments import RUN, Sources
-from ._bubblewrap import free_user, release_user
+from ._arguments import MASKED, RUN, Sources
 from ._channel import Channel
-from ._ipc import remove_ipc
+from ._ipc import remove_ipc, remove_leftover_ipc
 from ._reader import Caps
-from ._served import DEADLINE, Served
+from ._seccomp import seccomp_filter
+from ._served import Served
 from ._streams import Collector
-from ._types import HOME, INPUTS, MANUALS, Limits, Outputs
+from ._types import HOME, INPUTS, MANUALS, Limits
 from .software import Software
 
 #: Beginning of the names of our folders; our process number follows.
@@ -65,39 +65,14 @@ class FolderWorkspace(Served):
             return cwd
         return f"{self._top}/home{cwd.removeprefix(HOME)}"
 
-    async def start(self) -> None:
-        """Make the folder and wait until the first process listens.
-
-        Raises
-        ------
-        EnvironmentFailure
-            With cause and cure, if it cannot be made.
-        """
+    def _check(self) -> None:
         if self._confined and importlib.util.find_spec("sandlock") is None:
             raise EnvironmentFailure("no sandbox: sandlock is not installed\n  cure: pip install sandlock")
-        if self._guard is not None:
-            raise EnvironmentFailure("a sandbox is started once")
-        self._uid = free_user() if os.geteuid() == 0 else None
-        if self._uid is not None:
-            remove_ipc(self._uid)  # of one whose host was killed
-        self._channel = Channel()
-        try:
-            self._top = await asyncio.to_thread(self._fill)
-            self._home = os.open(self._top / "home", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            if not self._confined:
-                self._environment = {**self._environment, "HOME": f"{self._top}/home", "TMPDIR": f"{self._top}/tmp"}  # noqa: S108 - our own
-            await asyncio.wait_for(self._start(), DEADLINE)
-        except BaseException as error:
-            await self.close()
-            if isinstance(error, TimeoutError):
-                raise EnvironmentFailure(f"the sandbox was not ready after {DEADLINE:g} s") from error
-            raise
-        self.facts = {
+
+    def _own_facts(self) -> Mapping[str, str]:
+        return {
             "sandbox": self.label if self._confined else "none: unsandboxed, not comparable",
             "limits": "rlimits, memory and processes by sandlock" if self._confined else "rlimits",
-            "user": f"{self._uid} (we are root)" if self._uid is not None else f"{os.geteuid()} (ours)",
-            "kernel": os.uname().release,
-            **{f"workspace {name}": version for name, version in self._software.versions.items()},
         }
 
     def _fill(self) -> Path:
@@ -122,14 +97,22 @@ class FolderWorkspace(Served):
                 below.chmod(0o555)
         shutil.copyfile(Path(__file__).with_name("_inside.py"), top / "run" / "init")
         (top / "run" / "init").chmod(0o444)
+        if self._confined:
+            (top / "run" / "calls").write_bytes(seccomp_filter(numbered=False))
+            (top / "run" / "calls").chmod(0o444)
         if self._uid is not None:
             # Only what is the agent's: task files stay root's.
             for name in ("home", "tmp"):
                 os.chown(top / name, self._uid, self._uid)
         return top
 
-    async def _start(self) -> None:
-        assert self._channel is not None
+    async def _start(self, channel: Channel) -> None:
+        if self._uid is not None:
+            remove_leftover_ipc()
+        self._top = await asyncio.to_thread(self._fill)
+        self._home = os.open(self._top / "home", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if not self._confined:
+            self._environment = {**self._environment, "HOME": f"{self._top}/home", "TMPDIR": f"{self._top}/tmp"}  # noqa: S108 - our own
         limits = self._limits
         numbers = (limits.file, limits.memory, 0, limits.open_files, limits.cpu_seconds or 0)
         script = f"{RUN}/init" if self._confined else f"{self._top}/run/init"
@@ -147,7 +130,7 @@ class FolderWorkspace(Served):
             self._guard = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-B", str(Path(__file__).with_name("_confine.py")), str(sources.text(json.dumps(orders).encode()))),
-                stdin=self._channel.theirs,
+                stdin=channel.theirs,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=errors[1],
                 env={},
@@ -159,9 +142,9 @@ class FolderWorkspace(Served):
             sources.close()
             os.close(errors[1])
             said = Collector(errors[0], 4000)
-        self._channel.release()
+        channel.release()
         try:
-            await self._channel.ready
+            await channel.ready
         except EnvironmentFailure:
             await self._guard.wait()
             said.finish()
@@ -175,7 +158,8 @@ class FolderWorkspace(Served):
 
     def _policy(self) -> dict[str, Any]:
         """What sandlock allows."""
-        readable = ["/usr", "/lib", "/lib64", "/bin", "/proc", "/dev", f"{self._top}/run"]
+        readable = ["/usr", "/lib", "/lib64", "/bin", "/proc", f"{self._top}/run"]
+        readable += [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "fd", "shm")]
         readable += [f"{self._top}/{INPUTS}", f"{self._top}/{MANUALS}"]
         readable += [
             f"/etc/{name}" for name in ("ld.so.cache", "alternatives", "localtime", "fonts", "passwd", "group")
@@ -190,6 +174,7 @@ class FolderWorkspace(Served):
                 f"{HOME}/{MANUALS}": f"{self._top}/{MANUALS}",
             },
             "fs_readable": [path for path in readable if Path(path).exists()],
+            "fs_denied": [f"/proc/{name}" for name in (*MASKED, "sysvipc") if Path("/proc", name).exists()],
             "fs_writable": ["/dev/null", f"{self._top}/home", f"{self._top}/tmp"],  # noqa: S108 - our own
             "cwd": f"{self._top}/home",
             "clean_env": True,
@@ -199,31 +184,10 @@ class FolderWorkspace(Served):
             "no_coredump": True,
         }
 
-    async def conclude(self) -> Outputs:
-        """Kill everything, then read what it left; see `Workspace.conclude`.
-
-        Raises
-        ------
-        EnvironmentFailure
-            If it was never started.
-        """
-        if self._outputs is None:
-            if self._home < 0:
-                raise EnvironmentFailure("the sandbox has not been started")
-            await self._kill_and_wait()
-            self._outputs = await self._harvest()
-            await self.close()
-        return self._outputs
-
-    async def close(self) -> None:
-        """Kill everything and leave nothing behind."""
-        await self._kill_and_wait()
-        await self._close_programs()
+    async def _remove(self) -> None:
         if self._top is not None:
             await asyncio.to_thread(remove_tree, self._top)
             self._top = None
-        if self._uid is not None:
-            release_user(self._uid)
 
     async def _kill_and_wait(self) -> None:
         if self._guard is None:

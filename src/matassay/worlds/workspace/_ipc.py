@@ -11,6 +11,8 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
+from ._users import USERS, owners
+
 _TABLES = Path("/proc/sysvipc")
 _IPC_RMID = 0
 #: Name of the column with the number, see proc_sysvipc(5).
@@ -30,16 +32,17 @@ def _removers() -> dict[str, Callable[[int], int]]:
 
 def left_by(uid: int) -> dict[str, list[int]]:
     """Numbers of what belongs to a user: ``{"shm": [...], "sem": [...], "msg": [...]}``."""
-    return {kind: _numbers(_TABLES / kind, _ID[kind], uid) for kind in _removers()}
+    return {kind: [number for number, owner in _entries(kind) if owner == uid] for kind in _removers()}
 
 
-def _numbers(table: Path, name: str, uid: int) -> list[int]:
+def _entries(kind: str) -> list[tuple[int, int]]:
+    """Number and owner of each entry of a table."""
     try:
-        head, *rows = table.read_text().splitlines()
+        head, *rows = (_TABLES / kind).read_text().splitlines()
     except (OSError, ValueError):  # a kernel without them
         return []
-    number, owner = head.split().index(name), head.split().index("uid")
-    return [int(row.split()[number]) for row in rows if int(row.split()[owner]) == uid]
+    number, owner = head.split().index(_ID[kind]), head.split().index("uid")
+    return [(int(fields[number]), int(fields[owner])) for fields in map(str.split, rows)]
 
 
 def remove_ipc(uid: int) -> None:
@@ -47,3 +50,9 @@ def remove_ipc(uid: int) -> None:
     for kind, numbers in left_by(uid).items():
         for number in numbers:
             _removers()[kind](number)
+
+
+def remove_leftover_ipc() -> None:
+    """Remove what sandboxes left whose host was killed: it belongs to users of sandboxes that have no process."""
+    for uid in {owner for kind in _removers() for _, owner in _entries(kind) if owner in USERS} - owners():
+        remove_ipc(uid)

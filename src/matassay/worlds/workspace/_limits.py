@@ -208,9 +208,10 @@ def _v1(root: Path, name: str, limits: Limits) -> Groups:
             folders.append(folder)
             for file, value in settings:
                 (folder / file).write_text(str(value))
-            swap = folder / "memory.memsw.limit_in_bytes"
-            if controller == "memory" and swap.exists():
-                swap.write_text(str(limits.memory))
+            # What TCP connections hold counts apart, and not at all without a limit of its own.
+            for more in ("memory.memsw.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes"):
+                if controller == "memory" and (folder / more).exists():
+                    (folder / more).write_text(str(limits.memory))
     except OSError:
         for folder in folders:
             with contextlib.suppress(OSError):

@@ -40,6 +40,7 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "sched_setparam": 142, "sched_setscheduler": 144, "sched_setaffinity": 203, "sched_setattr": 314,
         "iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "ustat": 136, "sysfs": 139,
         "clone": 56, "clone3": 435, "socket": 41, "socketpair": 53, "ioctl": 16, "prlimit64": 302,
+        "setsockopt": 54, "fcntl": 72, "landlock_create_ruleset": 444,
     },
     "aarch64": {
         "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51, "move_mount": 429, "open_tree": 428,
@@ -56,19 +57,27 @@ _NUMBERS: dict[str, dict[str, int]] = {
         "memfd_create": 279, "vmsplice": 75, "mmap": 222, "setpriority": 140, "ioprio_set": 30,
         "sched_setparam": 118, "sched_setscheduler": 119, "sched_setaffinity": 122, "sched_setattr": 274,
         "clone": 220, "clone3": 435, "socket": 198, "socketpair": 199, "ioctl": 29, "prlimit64": 261,
+        "setsockopt": 208, "fcntl": 25, "landlock_create_ruleset": 444,
     },
 }  # fmt: skip
+
+#: Number of the first process.
+_FIRST = (1,)
 
 #: Turns of the processor, of which the first process must get its own.
 _TURNS = ("sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
 
 #: Calls of which only some arguments are refused.
 _BY_ARGUMENT = {
-    "clone", "clone3", "socket", "socketpair", "ioctl", "prlimit64", "mmap", "setpriority", "ioprio_set", *_TURNS,
+    "clone", "clone3", "socket", "socketpair", "ioctl", "prlimit64", "mmap", "setpriority", "ioprio_set", "setsockopt",
+    "fcntl", *_TURNS,
 }  # fmt: skip
 
 #: Memory that belongs to no process, refused where no control group counts it: it would be nobody's.
-_UNCOUNTED = {"memfd_create", "vmsplice", "mmap"}
+_UNCOUNTED = {"memfd_create", "vmsplice", "mmap", "landlock_create_ruleset"}
+
+#: Those of the refused calls of which it is said that there are none: libraries then do without.
+_ABSENT = {"memfd_create", "landlock_create_ruleset"}
 
 #: ``MAP_SHARED`` (also a part of ``MAP_SHARED_VALIDATE``), ``MAP_ANONYMOUS``.
 _SHARED, _ANONYMOUS = 0x01, 0x20
@@ -85,6 +94,17 @@ _NEW_NAMESPACES = 0x7E020000
 
 #: Typing into a terminal (TIOCSTI), pasting from its screen (TIOCLINUX).
 _TERMINAL = (0x5412, 0x541C)
+
+#: Leases (F_SETLEASE): whoever opens the file waits until its holder gives it back, which takes up to 45 s. Files of
+#: the environment are open to all sandboxes and, with an ordinary user, belong to the user of all of them.
+_LEASE = (1024,)
+#: Locks that belong to no process (F_OFD_SETLK, F_OFD_SETLKW), refused where no control group counts their memory.
+_LOCKS_OF_NOBODY = (37, 38)
+
+#: Programs for sockets (SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF): code of the agent's in the
+#: kernel, in room that all of the machine share (bpf_jit_limit) and without which no other sandbox gets its filter.
+_SOCKET_PROGRAMS = (26, 50, 51, 52)
+_SOL_SOCKET = 1
 
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
 _X32 = 0x40000000
@@ -124,10 +144,11 @@ class _Program:
             self.jump(_EQUAL, value, len(values) - index, 0)
         self.result(_error(number))
 
-    def not_the_first(self) -> None:
-        """Return an error if the loaded word is the number of the first process; else go on."""
-        self.jump(_EQUAL, 1, 0, 1)
-        self.result(_error(errno.EPERM))
+    def refuse_if(self, values: tuple[int, ...], number: int) -> None:
+        """Return an error if the loaded word is one of ``values``; else go on."""
+        for value in values:
+            self.jump(_EQUAL, value, 0, 1)
+            self.result(_error(number))
 
     def only_for(self, number: int, block: _Program) -> None:
         """Run ``block`` for one system call; afterwards the number is loaded again."""
@@ -139,7 +160,7 @@ class _Program:
         return b"".join(struct.pack("<HBBI", *instruction) for instruction in self.code)
 
 
-def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes:
+def seccomp_filter(machine: str | None = None, *, counted: bool = True, numbered: bool = True) -> bytes:
     """The filter as an array of ``struct sock_filter``.
 
     Parameters
@@ -148,7 +169,11 @@ def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes
         As `platform.machine` has it; this machine by default.
     counted : bool
         Whether the kernel counts all memory of the sandbox. Otherwise none can be had that lies in no process and in
-        no folder: memory files, and memory shared without a file. Libraries then take a file in ``/dev/shm``.
+        no folder: memory files, memory shared without a file (libraries then take a file in ``/dev/shm``), rules of
+        Landlock, locks of no process.
+    numbered : bool
+        Whether the sandbox numbers its processes itself, so that its first is number 1. Otherwise a process may choose
+        turns of the processor for none but itself, by the number 0.
 
     Raises
     ------
@@ -175,7 +200,7 @@ def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes
     for name, number in numbers.items():
         if name not in _BY_ARGUMENT and not (counted and name in _UNCOUNTED):
             program.jump(_EQUAL, number, 0, 1)
-            program.result(_error(errno.ENOSYS if name == "memfd_create" else errno.EPERM))
+            program.result(_error(errno.ENOSYS if name in _ABSENT else errno.EPERM))
 
     if not counted:
         shared = _Program()
@@ -193,10 +218,22 @@ def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes
 
     ioctl = _Program()
     ioctl.argument(1)
-    for request in _TERMINAL:
-        ioctl.jump(_EQUAL, request, 0, 1)
-        ioctl.result(_error(errno.EPERM))
+    ioctl.refuse_if(_TERMINAL, errno.EPERM)
     program.only_for(numbers["ioctl"], ioctl)
+
+    files = _Program()
+    files.argument(1)
+    files.refuse_if(_LEASE, errno.EPERM)
+    files.refuse_if(() if counted else _LOCKS_OF_NOBODY, errno.EINVAL)
+    program.only_for(numbers["fcntl"], files)
+
+    options, of_any = _Program(), _Program()
+    of_any.argument(2)
+    of_any.refuse_if(_SOCKET_PROGRAMS, errno.EPERM)
+    options.argument(1)
+    options.jump(_EQUAL, _SOL_SOCKET, 0, len(of_any.code))
+    options.code += of_any.code
+    program.only_for(numbers["setsockopt"], options)
 
     # Only of oneself: limits of the first process, once lowered, would end the sandbox.
     limits = _Program()
@@ -204,10 +241,16 @@ def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes
     limits.refuse_unless((0,), errno.EPERM)
     program.only_for(numbers["prlimit64"], limits)
 
+    def for_others(block: _Program) -> None:
+        if numbered:
+            block.refuse_if(_FIRST, errno.EPERM)
+        else:
+            block.refuse_unless((0,), errno.EPERM)
+
     for name in _TURNS:
         turns = _Program()
         turns.argument(0)
-        turns.not_the_first()
+        for_others(turns)
         program.only_for(numbers[name], turns)
     # By its number alone: a group or all of a user have the first process among them.
     for name, kind in (("setpriority", 0), ("ioprio_set", 1)):
@@ -215,7 +258,7 @@ def seccomp_filter(machine: str | None = None, *, counted: bool = True) -> bytes
         priority.argument(0)
         priority.refuse_unless((kind,), errno.EPERM)
         priority.argument(1)
-        priority.not_the_first()
+        for_others(priority)
         program.only_for(numbers[name], priority)
 
     pair = _Program()

@@ -17,6 +17,7 @@ from ._channel import Channel, Running, describe_start, gone
 from ._reader import Caps, harvest, read_beneath, relative, write_beneath
 from ._streams import Collector, Feeder, reader_of, writer_of
 from ._types import HOME, INPUTS, MANUALS, MIB, Completed, Limits, Outputs, WorkspaceEnded
+from ._users import free_user, release_user
 from .software import Software
 
 #: Longest time that a start may take, s.
@@ -77,6 +78,8 @@ class SandboxProcess:
 class Served(abc.ABC):
     """The common part of the sandboxes; see `Workspace`."""
 
+    label: str
+
     def __init__(
         self,
         inputs: Mapping[str, bytes | Path],
@@ -103,13 +106,99 @@ class Served(abc.ABC):
         """Number of the first process on the host, 0 where it has no namespaces of its own."""
         return 0
 
+    # --- what each kind does in its own way ------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _check(self) -> None:
+        """Refuse what cannot be, before anything is made: `EnvironmentFailure` with cause and cure."""
+
+    @abc.abstractmethod
+    async def _start(self, channel: Channel) -> None:
+        """Make it and wait until its first process listens; from then on `_home` is open."""
+
+    @abc.abstractmethod
+    def _own_facts(self) -> Mapping[str, str]:
+        """What kind it is (``sandbox``), what holds it to its limits (``limits``), and the like."""
+
     @abc.abstractmethod
     def _is_alive(self) -> bool:
         """Whether programs can be started."""
 
+    @abc.abstractmethod
+    async def _kill_and_wait(self) -> None:
+        """Kill everything in it and wait until it is dead; in any state, and more than once."""
+
+    def _usage(self) -> Mapping[str, str]:
+        """When everything is dead: what it has used."""
+        return {}
+
+    @abc.abstractmethod
+    async def _remove(self) -> None:
+        """Remove what was made for it on the host; in any state, and more than once."""
+
     def _cwd(self, cwd: str) -> str:
         """Where a folder of the sandbox lies for the first process."""
         return cwd
+
+    # --- start and end --------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Make it and wait until its first process listens.
+
+        Raises
+        ------
+        EnvironmentFailure
+            With cause and cure, if it cannot be made.
+        """
+        self._check()
+        if self._channel is not None:
+            raise EnvironmentFailure("a sandbox is started once")
+        self._uid = free_user() if os.geteuid() == 0 else None
+        self._channel = Channel()
+        try:
+            await asyncio.wait_for(self._start(self._channel), DEADLINE)
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, TimeoutError):
+                raise EnvironmentFailure(f"the sandbox was not ready after {DEADLINE:g} s") from error
+            raise
+        self.facts = {
+            **self._own_facts(),
+            "user": f"{self._uid} (we are root)" if self._uid is not None else f"{os.geteuid()} (ours)",
+            "kernel": os.uname().release,
+            **{f"workspace {name}": version for name, version in self._software.versions.items()},
+        }
+
+    async def conclude(self) -> Outputs:
+        """Kill everything, wait until it is dead, then read what it left; see `Workspace.conclude`.
+
+        Raises
+        ------
+        EnvironmentFailure
+            If it was never started.
+        """
+        if self._outputs is None:
+            if self._home < 0:
+                raise EnvironmentFailure("the sandbox has not been started")
+            await self._kill_and_wait()
+            self._outputs = await asyncio.to_thread(harvest, self._home, self._caps)
+            self.facts = {**self.facts, **self._usage()}
+            await self.close()
+        return self._outputs
+
+    async def close(self) -> None:
+        """Kill everything and leave nothing behind."""
+        await self._kill_and_wait()
+        for process in self._processes:
+            process.release()
+        if self._channel is not None:
+            self._channel.close()
+        home, self._home = self._home, -1
+        if home >= 0:
+            await asyncio.to_thread(os.close, home)  # millions of files go with it
+        await self._remove()
+        if self._uid is not None:
+            release_user(self._uid)
 
     # --- programs -------------------------------------------------------------------------------------------
 
@@ -266,16 +355,3 @@ class Served(abc.ABC):
         if self._home < 0:
             raise self._ended()
         return await asyncio.to_thread(read_beneath, self._home, name, limit)
-
-    async def _close_programs(self) -> None:
-        for process in self._processes:
-            process.release()
-        if self._channel is not None:
-            self._channel.close()
-        home, self._home = self._home, -1
-        if home >= 0:
-            await asyncio.to_thread(os.close, home)  # millions of files go with it
-
-    async def _harvest(self) -> Outputs:
-        """When everything is dead: what it left."""
-        return await asyncio.to_thread(harvest, self._home, self._caps)

@@ -1,13 +1,15 @@
 """Memory of a sandbox, added up from /proc where no control group counts it.
 
 Anonymous and shared memory of all its processes, each page counted once in proportion to who shares it, with the tables
-of their pages. What is in its folders' files is limited by the folders' sizes and is not counted, but names without
-content are, of which a folder can hold millions. Sockets and pipes are counted with what they can hold, since nobody
-tells what they do. Memory that lies in none of these cannot be had where this is used: the filter refuses it.
+of their pages and what the kernel notes of each mapping. What is in its folders' files is limited by the folders' sizes
+and is not counted, but names without content are, of which a folder can hold millions, and locks on files. Sockets,
+pipes, and what watches descriptors or folders are counted with what they can hold, since nobody tells what they do.
+Memory that lies in none of these cannot be had where this is used: the filter refuses it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 
@@ -19,6 +21,15 @@ _NAME = 1024
 
 #: Most that a socket and a pipe hold, bytes.
 _SOCKET, _PIPE = 425984, 65536
+
+#: What the kernel notes of a mapping, of a lock, and of a descriptor that an epoll watches, bytes.
+_MAPPING, _LOCK, _WATCHED = 256, 256, 192
+
+#: Most that a queue of inotify holds: 16384 events with names, bytes.
+_QUEUE = 16384 * 320
+
+#: Bytes in the kernel per byte in the queue of a TCP connection, whose packets can be small.
+_PACKED = 4
 
 #: Folders of the sandbox that can be written.
 _FOLDERS = ("/workspace", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - of the sandbox
@@ -47,8 +58,8 @@ def members(namespace: str) -> list[int]:
     return found
 
 
-def measure(namespace: str, spare: int) -> Usage:
-    """Memory of all processes of a namespace.
+def measure(namespace: str, spare: int, limit: int) -> Usage:
+    """Memory of all processes of a namespace; no more is looked at once it exceeds the limit.
 
     Parameters
     ----------
@@ -56,17 +67,27 @@ def measure(namespace: str, spare: int) -> Usage:
         As ``/proc/PID/ns/pid`` has it.
     spare : int
         The first process of the sandbox: counted, but never named as the largest.
+    limit : int
+        What it may have, bytes.
     """
-    total, most, largest = 0, 0, None
+    total = _sockets(spare) * _SOCKET + _queued(spare) * _PACKED + _names(spare) * _NAME
+    most, largest = 0, None
     pipes: set[str] = set()
-    for pid in members(namespace):
-        own = _resident(pid)
-        total += own
+    pids = members(namespace)
+    locks = _locks({str(pid).encode() for pid in pids})
+    for pid in pids:
+        own = _resident(pid) + _mappings(pid) * _MAPPING + locks.get(str(pid).encode(), 0) * _LOCK
+        links = _descriptors(pid)
+        own += links.count("anon_inode:[eventpoll]") * len(links) * _WATCHED
+        own += links.count("anon_inode:inotify") * _QUEUE
         if own > most and pid != spare:
             most, largest = own, pid
-        pipes |= _pipes(pid)
-    held = len(pipes) * _PIPE + _sockets(spare) * _SOCKET
-    return Usage(total + held + _names(spare) * _NAME, largest)
+        new = {link for link in links if link.startswith("pipe:")} - pipes
+        pipes |= new
+        total += own + len(new) * _PIPE
+        if total > limit:
+            break
+    return Usage(total, largest)
 
 
 def _names(pid: int) -> int:
@@ -97,16 +118,55 @@ def _resident(pid: int) -> int:
     return total
 
 
-def _pipes(pid: int) -> set[str]:
-    found = set()
+def _mappings(pid: int) -> int:
+    """How many there are: each takes memory, whether there is any behind it or not."""
+    count = 0
     try:
-        for fd in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - as above
-            link = os.readlink(f"/proc/{pid}/fd/{fd}")  # noqa: PTH115 - as above
-            if link.startswith("pipe:"):
-                found.add(link)
+        with open(f"/proc/{pid}/maps", "rb", buffering=0) as stream:  # noqa: PTH123 - as above
+            while chunk := stream.read(1 << 16):
+                count += chunk.count(b"\n")
     except OSError:
+        return count
+    return count
+
+
+def _locks(pids: set[bytes]) -> dict[bytes, int]:
+    """Locks on files that processes hold: ``1: POSIX  ADVISORY  WRITE 436 fe:00:3162970 0 EOF``."""
+    found: dict[bytes, int] = {}
+    try:
+        with open("/proc/locks", "rb") as stream:  # noqa: PTH123 - as above
+            for line in stream:
+                holder = next(word for word in line.split()[4:] if word.isdigit())
+                if holder in pids:
+                    found[holder] = found.get(holder, 0) + 1
+    except (OSError, StopIteration):
         return found
     return found
+
+
+def _descriptors(pid: int) -> list[str]:
+    """What a process has open, as its links in /proc have it."""
+    folder, found = f"/proc/{pid}/fd/", []
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(folder):  # noqa: PTH208 - as above
+            with contextlib.suppress(OSError):  # closed since
+                found.append(os.readlink(folder + fd))  # noqa: PTH115 - as above
+    return found
+
+
+def _queued(pid: int) -> int:
+    """Bytes that wait in TCP connections of the sandbox, whose queues grow far beyond those of other sockets."""
+    total = 0
+    for name in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/{pid}/net/{name}", "rb") as stream:  # noqa: PTH123 - as above
+                next(stream, None)
+                for line in stream:
+                    sent, _, received = line.split()[4].partition(b":")
+                    total += int(sent, 16) + int(received, 16)
+        except (OSError, IndexError, ValueError):
+            continue
+    return total
 
 
 def _sockets(pid: int) -> int:
