@@ -15,6 +15,9 @@ from ._summary import CONDITIONS, Subject, Summary, subject_of
 #: Conditions in the order of the paper's figures.
 ORDER: Final = ("SF", "SR", "WF", "WR")
 
+#: The condition of the same span and the other guidance.
+GUIDANCE_TWIN: Final = {"SF": "SR", "SR": "SF", "WF": "WR", "WR": "WF"}
+
 #: Failures in the order of the paper's figure 5: scientific, operational, the rest.
 FAILURES: Final = (
     Failure.WRONG_CHOICE,
@@ -37,6 +40,9 @@ class Overrule:
     why: str
     """Why, in words."""
 
+
+#: The same in groups, as the paper has them.
+FAILURE_GROUPS: Final = {"scientific": FAILURES[:2], "operational": FAILURES[2:4], "other": FAILURES[4:]}
 
 Overrules = Mapping[str, Overrule]
 """What people found out about failed runs, by `run_key`; it stands above the rules."""
@@ -189,12 +195,21 @@ def cause(e: EpisodeResult, overrules: Overrules) -> Failure | None:
 
 
 def quarters(summary: Summary) -> list[Quarters]:
-    """Pass rates under the four conditions."""
+    """Pass rates under the four conditions; where both guidances were run, of the tasks that have both."""
     found = []
     for (suite, subject), own in _by(summary, lambda e: (e.suite, subject_of(e))).items():
-        rates = {c: _rate(e for e in own if condition(e) == c) for c in ORDER}
+        by = {c: _in_both(own, c) for c in ORDER}
+        rates = {c: _rate(found) for c, found in by.items()}
         found.append(Quarters(subject, suite, rates))
     return found
+
+
+def _in_both(episodes: Sequence[EpisodeResult], which: str) -> list[EpisodeResult]:
+    """Episodes of a condition, of the tasks that were run under the other guidance as well, if any was."""
+    graded = [e for e in episodes if e.outcome.graded]
+    own = [e for e in graded if condition(e) == which]
+    other = {e.id for e in graded if condition(e) == GUIDANCE_TWIN[which]}
+    return [e for e in own if e.id in other] if other & {e.id for e in own} else own
 
 
 def kinds(summary: Summary) -> list[KindRow]:
@@ -236,17 +251,20 @@ def failures(summary: Summary, overrules: Overrules) -> list[FailureRow]:
 
 
 def labels(summary: Summary) -> list[LabelRow]:
-    """Pass rates by each label that any task has, and by group."""
-    names = sorted({name for e in summary.episodes for name, values in e.labels.items() if values})
+    """Pass rates by each label that any task has, and by study of the tasks that have labels."""
+    labelled = [(e, {**e.labels, "study": [e.group]} if e.labels else {}) for e in summary.episodes]
+    names = sorted({name for _, found in labelled for name, values in found.items() if values})
     found = []
     for name in names:
         pairs: dict[tuple[str, Subject, str], list[EpisodeResult]] = defaultdict(list)
-        for e in summary.episodes:
-            if name in e.labels:
-                for value in e.labels[name] or ["none"]:
+        for e, of_task in labelled:
+            if name in of_task:
+                for value in of_task[name] or ["none"]:
                     pairs[value, subject_of(e), condition(e)].append(e)
         order = {s: i for i, s in enumerate(summary.subjects)}
-        for (value, subject, which), own in sorted(pairs.items(), key=lambda p: (p[0][0], order[p[0][1]], p[0][2])):
+        for (value, subject, which), own in sorted(
+            pairs.items(), key=lambda p: (p[0][0] == "none", p[0][0].lower(), order[p[0][1]], p[0][2])
+        ):
             found.append(LabelRow(name, value, subject, which, _rate(own)))
     return found
 

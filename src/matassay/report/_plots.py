@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ._html import short_ids
 from ._summary import LEVEL_ORDER, Subject, Summary, subject_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Okabe and Ito's colours, which people with any colour vision tell apart; the greys are for baselines.
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKS: Final = ("o", "s", "^", "D")
 BASELINE_COLOURS: Final = {"reference": "#3b4252", "random": "#8a93a3", "null": "#b6bdc9", "human": "#5e3c99"}
 
 INK: Final = "#1f2933"
@@ -23,6 +26,11 @@ MUTED: Final = "#6b7785"
 GRID: Final = "#e3e7ec"
 SUCCESS: Final = "#0072b2"
 NOT_GRADED: Final = "#eceff3"
+
+#: Longest name of a task beside a plot, characters.
+LONGEST_NAME: Final = 44
+#: Characters in a line of a legend, marks and gaps included.
+LEGEND_LINE: Final = 115
 
 WIDTH: Final = 9.6  # inches at 72 points; the page scales it
 
@@ -59,6 +67,12 @@ def colours(subjects: Sequence[Subject]) -> dict[Subject, str]:
     return out
 
 
+def marks(subjects: Sequence[Subject]) -> dict[Subject, str]:
+    """A mark for each subject; another one where colours begin anew."""
+    models = [s for s in subjects if not s.baseline]
+    return {s: MARKS[models.index(s) // len(COLOURS) % len(MARKS)] if s in models else MARKS[0] for s in subjects}
+
+
 def success_plot(summary: Summary, table: str, guidance: str, name: str) -> str:
     """Success rate with its interval, one line per key of a table and one mark per subject; empty without rows."""
     rows = [r for r in summary.tables[table] if r.guidance == guidance and r.success is not None]
@@ -66,7 +80,7 @@ def success_plot(summary: Summary, table: str, guidance: str, name: str) -> str:
         return ""
     keys = _unique([r.key for r in rows])
     shown = [s for s in summary.subjects if any(r.subject == s for r in rows)]
-    palette = colours(summary.subjects)
+    palette, mark = colours(summary.subjects), marks(summary.subjects)
     step = 0.72 / max(len(shown), 1)
 
     def draw() -> Figure:
@@ -77,7 +91,7 @@ def success_plot(summary: Summary, table: str, guidance: str, name: str) -> str:
             rate, low, high = (100 * v for v in (r.success.rate, r.success.low, r.success.high))
             colour = palette[r.subject]
             axes.plot([low, high], [y, y], color=colour, linewidth=1.6, solid_capstyle="round", zorder=2)
-            axes.plot([rate], [y], "o", color=colour, markersize=5.2, zorder=3, clip_on=False)
+            axes.plot([rate], [y], mark[r.subject], color=colour, markersize=5.2, zorder=3, clip_on=False)
         axes.set_yticks(range(len(keys)), [_short(k, table, keys) for k in keys])
         axes.set_ylim(len(keys) - 0.45, -0.55)
         axes.set_xlim(0, 100)
@@ -86,14 +100,14 @@ def success_plot(summary: Summary, table: str, guidance: str, name: str) -> str:
         axes.grid(axis="x", color=GRID, linewidth=0.8)
         axes.set_axisbelow(True)
         if len(shown) > 1 or not shown[0].baseline:
-            _legend(axes, [(s.label, palette[s]) for s in shown])
+            _legend(figure, [(summary.name(s), palette[s], mark[s]) for s in shown])
         return figure
 
     return _svg(draw, name)
 
 
 def steps_plot(summary: Summary, guidance: str, name: str) -> str:
-    """Histogram of the number of steps of successful episodes, of each subject and of the reference; empty without any."""
+    """Histograms of the number of steps of successful episodes, one below the other for each subject; empty without any."""
     found: dict[Subject, list[int]] = {}
     for s in summary.subjects:
         steps = [e.steps for e in _of(summary, s, guidance) if e.success]
@@ -107,19 +121,24 @@ def steps_plot(summary: Summary, guidance: str, name: str) -> str:
     edges = list(range(0, longest + 2 * width, width))
 
     def draw() -> Figure:
-        figure, axes = _figure(2.7)
-        for s, steps in found.items():
-            if s.agent == "reference" and len(found) > 1:
-                axes.hist(steps, bins=edges, histtype="step", color=palette[s], linewidth=1.6, label=s.label, zorder=3)
-            else:
-                axes.hist(steps, bins=edges, color=palette[s], alpha=0.75, label=s.label, zorder=2)
-        axes.set_xlim(0, edges[-1])
-        axes.set_xlabel("steps of successful episodes")
-        axes.set_ylabel("episodes")
-        axes.yaxis.get_major_locator().set_params(integer=True)
-        axes.grid(axis="y", color=GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        _legend(axes, [(s.label, palette[s]) for s in found])
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+
+        figure = Figure(figsize=(WIDTH, 0.7 + 0.95 * len(found)), layout="constrained")
+        rows = figure.subplots(len(found), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, (s, steps) in zip(rows, found.items(), strict=True):
+            axes.hist(steps, bins=edges, color=palette[s], zorder=2)
+            median = statistics.median(steps)
+            axes.axvline(median, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), zorder=3)
+            axes.set_title(
+                f"{summary.name(s)[:60]}: {len(steps)} episodes, median {median:g}", loc="left", fontsize=8.5
+            )
+            axes.set_ylabel("episodes", fontsize=8)
+            axes.yaxis.set_major_locator(MaxNLocator(3, integer=True))
+            axes.grid(axis="y", color=GRID, linewidth=0.8)
+            axes.set_axisbelow(True)
+        rows[-1].set_xlim(0, edges[-1])
+        rows[-1].set_xlabel("steps of successful episodes (dashed: median)")
         return figure
 
     return _svg(draw, name)
@@ -175,13 +194,14 @@ def _unique(keys: Sequence[str]) -> list[str]:
 
 
 def _short(key: str, table: str, keys: Sequence[str]) -> str:
-    """A task's name without the suite where all belong to one, and never longer than fits."""
+    """A task's name without what all ids begin with, or the last parts of all where one is too long; never longer."""
     if table == "task":
-        parts = [k.split("/") for k in keys]
-        while len(parts[0]) > 1 and all(len(p) > 1 and p[0] == parts[0][0] for p in parts):
-            parts = [p[1:] for p in parts]
-        key = "/".join(parts[list(keys).index(key)])
-    return key if len(key) <= 42 else key[:40] + "…"
+        names = short_ids(keys)
+        last = [name.rpartition("/")[2] for name in names]
+        if any(len(name) > LONGEST_NAME for name in names) and len(set(last)) == len(set(keys)):
+            names = last
+        key = names[list(keys).index(key)]
+    return key if len(key) <= LONGEST_NAME else key[: LONGEST_NAME - 1] + "…"
 
 
 def _figure(height: float) -> tuple[Figure, Any]:
@@ -191,11 +211,13 @@ def _figure(height: float) -> tuple[Figure, Any]:
     return figure, figure.add_subplot()
 
 
-def _legend(axes: Any, entries: Sequence[tuple[str, str]]) -> None:
+def _legend(figure: Figure, entries: Sequence[tuple[str, str, str]]) -> None:
+    """A line with a mark for each entry, above the plot, in as many columns as the width has room for."""
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], color=c, marker="o", linewidth=1.6, markersize=5, label=n[:48]) for n, c in entries]
-    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, fontsize=8.5, borderaxespad=0.2)
+    handles = [Line2D([], [], color=c, marker=m, linewidth=1.6, markersize=5, label=n[:48]) for n, c, m in entries]
+    columns = max(1, LEGEND_LINE // (max(len(n[:48]) for n, *_ in entries) + 9))
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, fontsize=8.5)
 
 
 def _svg(draw: Any, name: str) -> str:

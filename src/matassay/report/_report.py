@@ -152,7 +152,7 @@ def report_html(summary: Summary, overrules: Overrules = MappingProxyType({})) -
         task_versions=summary.task_versions(),
         method=METHOD,
         short=dict(zip(ids, short_ids(ids), strict=True)),
-        episodes=[{"row": e, "who": subject_of(e).label, **_folded(remarks(e))} for e in summary.episodes],
+        episodes=[{"row": e, "who": summary.name(subject_of(e)), **_folded(remarks(e))} for e in summary.episodes],
         version=__version__,
     )
 
@@ -193,9 +193,9 @@ def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:
     failed = [f for f in failures if not f.subject.baseline] or failures
     # The SVG is ours: matplotlib escapes the texts in it.
     drawn = {
-        "quarters_plot": Markup(_matrix.quarters_plot(own, "quarters")),  # noqa: S704
-        "failures_plot": Markup(_matrix.failures_plot(failed, "failures")),  # noqa: S704
-        "runs_plot": Markup(_matrix.runs_plot(summary, "runs")),  # noqa: S704
+        "quarters_plot": Markup(_matrix.quarters_plot(own, summary.name, "quarters")),  # noqa: S704
+        "failures_plot": Markup(_matrix.failures_plot(failed, summary.name, "failures")),  # noqa: S704
+        "runs_plots": [(text, Markup(svg)) for text, svg in _matrix.runs_plots(summary, "runs")],  # noqa: S704
     }
     return {
         "order": _conditions.ORDER,
@@ -206,12 +206,32 @@ def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:
             if (rows := [row for row in kinds if row.suite == suite])
         ],
         "repeats": _conditions.repeats(summary),
-        "labels": _conditions.labels(summary),
+        "labels": _label_tables(summary),
         "failures": failures if any(sum(f.counts.values()) for f in failures) else [],
         "failure_names": _conditions.FAILURES,
+        "failure_groups": _conditions.FAILURE_GROUPS,
         "failed_runs": _conditions.failed_runs(summary, overrules),
+        "overruled": [run for run in _conditions.failed_runs(summary, overrules) if run.overrule is not None],
         **drawn,
     }
+
+
+def _label_tables(summary: Summary) -> list[dict[str, Any]]:
+    """A table for each kind of label: values and conditions down, subjects across."""
+    found = _conditions.labels(summary)
+    tables = []
+    for label in dict.fromkeys(r.label for r in found):
+        own = [r for r in found if r.label == label]
+        rates = {(r.value, r.condition, r.subject): r.rate for r in own}
+        shown = [s for s in summary.subjects if any(r.subject == s for r in own)]
+        lines = [
+            (value, which, [rates.get((value, which, s)) for s in shown])
+            for value in dict.fromkeys(r.value for r in own)
+            for which in _conditions.ORDER
+            if any((value, which, s) in rates for s in shown)
+        ]
+        tables.append({"label": label, "subjects": shown, "lines": lines})
+    return tables
 
 
 def _quality(summary: Summary) -> list[dict[str, Any]]:
@@ -283,7 +303,9 @@ def _figures(summary: Summary) -> list[dict[str, Any]]:
         found.append((f"Number of steps to success{with_guidance}.", _plots.steps_plot(summary, g, f"steps-{g}")))
     for i, (s, g) in enumerate(_mapped(summary, guidances)):
         svg = _plots.heat_map(summary, s, g, f"heat-{i}")
-        found.append((f"Score by task and seed: {s.label}, {g} guidance. Solid blue: success. Grey: not graded.", svg))
+        found.append(
+            (f"Score by task and seed: {summary.name(s)}, {g} guidance. Solid blue: success. Grey: not graded.", svg)
+        )
     # The SVG is ours: matplotlib escapes the texts in it.
     return [{"caption": caption, "svg": Markup(svg)} for caption, svg in found if svg]  # noqa: S704
 

@@ -154,6 +154,11 @@ class Summary:
     runs: tuple[RunSettings, ...] = ()
     """Circumstances, one entry per log."""
 
+    def name(self, subject: Subject) -> str:
+        """Label of a subject; with its agent where one model acted through several."""
+        twins = [s for s in self.subjects if s.label == subject.label and s != subject]
+        return f"{subject.label} ({subject.agent})" if twins else subject.label
+
     def rows(self, table: str, subject: Subject | None = None) -> list[Row]:
         """Rows of a table, of one subject if given."""
         return [r for r in self.tables[table] if subject is None or r.subject == subject]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import pytest
 
@@ -11,6 +12,7 @@ from matassay.core import EpisodeResult, Failure, MatAssayError, Outcome
 from matassay.report import (
     Overrule,
     _matrix,
+    _plots,
     find_overrules,
     read_overrules,
     report_html,
@@ -20,6 +22,8 @@ from matassay.report import (
     write_report,
 )
 from matassay.report import _conditions as c
+
+COLOURS = {"passed": _plots.SUCCESS, "failed": _matrix.FAILED, "not graded": _matrix.UNGRADED}
 
 
 def run(
@@ -118,7 +122,9 @@ def test_causes_by_rule_and_by_a_person() -> None:
 def test_labels_count_a_task_under_each_and_under_none() -> None:
     rows = [run("a/b/1", labels={"code": ["LAMMPS", "phonopy"]}), run("a/b/2", passed=False, labels={"code": []})]
     found = {(r.label, r.value): (r.rate.passed, r.rate.runs) for r in c.labels(summarise(rows))}
-    assert found == {("code", "LAMMPS"): (1, 1), ("code", "phonopy"): (1, 1), ("code", "none"): (0, 1)}
+    assert found == {
+        ("code", "LAMMPS"): (1, 1), ("code", "phonopy"): (1, 1), ("code", "none"): (0, 1), ("study", "s12"): (1, 2),
+    }  # fmt: skip
 
 
 def test_report_shows_them_and_the_form_can_be_read_back(tmp_path) -> None:
@@ -189,17 +195,81 @@ def test_many_runs_still_make_a_page() -> None:
     rows = [
         run(f"a/b/{t}", seed=s, passed=(s + t) % 3 > 0, model=f"maker/m{m}")
         for t in range(30)
-        for s in range(3)
-        for m in range(3)
+        for s in range(2)
+        for m in range(2)
     ]
     assert report_html(summarise(rows)).count("<svg") >= 3
 
 
-def test_names_below_the_runs_tell_tasks_apart() -> None:
-    near = [f"research/a_study_of_many_words/{n:02}-task" for n in range(2)]
-    far = [
-        "instruments/sem/s01-vent",
-        *(f"research/a_study_of_many_words/{n:02}-a-name-as-long-as-it-is" for n in range(2)),
+def test_names_beside_plots_tell_tasks_apart() -> None:
+    def short(*ids: str) -> list[str]:
+        return [_plots._short(id, "task", ids) for id in ids]
+
+    study = "research/a_study_of_many_words"
+    assert short(f"{study}/0-task", f"{study}/1-task") == ["0-task", "1-task"]
+    assert short(f"{study}/0-task", "instruments/a/s01") == [f"{study}/0-task", "instruments/a/s01"]
+    assert short(f"{study}/0-a-longer-name", "instruments/a/s01") == ["0-a-longer-name", "s01"]
+    assert all(len(name) <= _plots.LONGEST_NAME for name in short(f"{study}/0-a-longer-name", "a/0-a-longer-name"))
+
+
+def test_one_model_in_two_harnesses_is_told_apart() -> None:
+    """As in the paper's table 2, where a model runs in MatClaw and in Codex CLI."""
+    summary = summarise([run(model="m/x"), run(model="m/x", agent="codex", passed=False), run(model="m/y")])
+    assert [summary.name(s) for s in summary.subjects] == ["m/x (code)", "m/x (codex)", "m/y"]
+    drawn = _matrix.quarters_plot(c.quarters(summary), summary.name, "q")
+    assert "m/x (code)" in drawn
+    assert "m/x (codex)" in drawn
+    assert "m/x (codex)" in _matrix.failures_plot(c.failures(summary, {}), summary.name, "f")
+    text = re.sub(r"<svg.*?</svg>", "", report_html(summary), flags=re.DOTALL)
+    assert text.count("codex") > 8  # in every table
+
+
+def test_guidances_are_compared_on_the_same_tasks() -> None:
+    """As in the paper's figure 4: the 52 tasks whose reduced prompt differs; a task that lacks one leaves the square."""
+    rows = [
+        run("research/s12/1-x", passed=True),
+        run("research/s12/2-x", passed=False),
+        run("research/s12/3-x", passed=True),
+        run("research/s12/1-x", guidance="reduced", passed=False),
+        run("research/s12/2-x", guidance="reduced", passed=False),
+        run("research/s12/3-x", guidance="reduced", passed=None, outcome=Outcome.ENVIRONMENT_ERROR),
+        run("research/s12/c04", span="workflow"),
     ]
-    assert _matrix._columns(near) == ["00-task", "01-task"]
-    assert _matrix._columns(far) == ["s01-vent", "00-a-name-as-long-as-it-is", "01-a-name-as-long-as-it-is"]
+    (found,) = c.quarters(summarise(rows))
+    assert {k: (r.passed, r.runs) for k, r in found.rates.items()} == {
+        "SF": (1, 2), "SR": (0, 2), "WF": (1, 1), "WR": (0, 0),
+    }  # fmt: skip
+    (sf, *_) = c.kinds(summarise(rows))
+    assert (sf.condition, sf.all) == ("SF", c.Rate(2, 3))  # the table of kinds has all
+
+
+def test_every_run_is_drawn_singles_and_workflows_apart() -> None:
+    """As in the paper's figure C1."""
+    rows = [
+        *(run(f"research/s12/{t}-x", seed=n, passed=t > 0) for t in range(2) for n in range(3)),
+        run("research/s12/c04", span="workflow", passed=None, outcome=Outcome.ENVIRONMENT_ERROR),
+    ]
+    (singles, squares), (workflows, square) = _matrix.runs_plots(summarise(rows), "r")
+    assert ("single tasks" in singles, "workflows" in workflows) == (True, True)
+    fills = {name: (squares.count(f"fill: {c}"), square.count(f"fill: {c}")) for name, c in COLOURS.items()}
+    assert fills == {"passed": (4, 1), "failed": (4, 1), "not graded": (1, 2)}  # one each in the legend
+    many = [run(seed=n) for n in range(70)]
+    ((caption, _),) = _matrix.runs_plots(summarise(many), "r")
+    assert "The first 60 of 70 lines" in caption
+
+
+def test_legends_stay_on_the_drawing_and_marks_differ_where_colours_repeat() -> None:
+    rows = [run(f"a/b/{t}", model=f"maker/a-model-with-a-long-name-{m}") for t in range(2) for m in range(8)]
+    summary = summarise(rows)
+    drawn = _plots.success_plot(summary, "task", "full", "s")
+    (width,) = re.findall(r'viewBox="0 0 ([\d.]+)', drawn)
+    at = [
+        float(x) for x in re.findall(r"a-model-with-a-long-name-\d -->\s*<g[^>]*transform=\"translate\(([\d.]+)", drawn)
+    ]
+    at += [float(x) for x in re.findall(r'<text[^>]*transform="translate\(([\d.]+)[^>]*>maker/a-model', drawn)]
+    at += [float(x) for x in re.findall(r'<text[^>]* x="([\d.]+)"[^>]*>maker/a-model', drawn)]
+    assert len(at) == 8
+    assert max(at) + 150 < float(width)
+    assert (
+        len({(_plots.colours(summary.subjects)[s], _plots.marks(summary.subjects)[s]) for s in summary.subjects}) == 8
+    )

@@ -299,7 +299,7 @@ def test_groups_and_conditions_have_words_of_their_own():
     assert "<th>group</th>" in text
     assert "instruments/<wbr>sem" in text
     assert ">instrument</th>" not in text
-    assert "<td>no named code</td>" in text
+    assert ">no named code</td>" in text
 
 
 def test_plots_are_the_same_every_time():
@@ -352,7 +352,7 @@ def test_files_are_whole_or_not_there(tmp_path):
 
 
 def test_many_subjects_and_seeds_can_be_drawn():
-    results = [row(f"s{n % 30:02}", n // 30, n % 3 > 0, model=f"maker/m{n % 9}", steps=n) for n in range(300)]
+    results = [row(f"s{n % 4:02}", n // 4, n % 3 > 0, model=f"maker/m{n % 7}", steps=n) for n in range(88)]
     text = report_html(summarise(results))
     assert text.count("<figure>") > 9
     assert not math.isnan(len(text))
