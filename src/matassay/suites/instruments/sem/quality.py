@@ -5,6 +5,7 @@ Nothing here knows the state of the microscope, so an agent may use it on a scre
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -24,13 +25,36 @@ def _windowed(image: npt.ArrayLike) -> Picture:
         a = a[..., :3].mean(axis=2)
     if a.ndim != 2 or min(a.shape) < 16:
         raise ValueError(f"a picture of at least 16 x 16 pixels is needed, not {a.shape}")
-    window = np.hanning(a.shape[0])[:, None] * np.hanning(a.shape[1])[None, :]
+    window = _window(a.shape)
     return (a - (a * window).sum() / window.sum()) * window
 
 
+# What depends on a picture's size alone is made once: every step of an episode measures the view that it leaves.
+
+
+@functools.lru_cache(maxsize=4)
+def _window(shape: tuple[int, ...]) -> Picture:
+    return np.hanning(shape[0])[:, None] * np.hanning(shape[1])[None, :]
+
+
+@functools.lru_cache(maxsize=4)
 def _frequencies(shape: tuple[int, ...]) -> Picture:
     """Spatial frequency of the coefficients of a real transform, cycles per pixel."""
     return np.hypot(np.fft.fftfreq(shape[0])[:, None], np.fft.rfftfreq(shape[1])[None, :])
+
+
+@functools.lru_cache(maxsize=4)
+def _rings(shape: tuple[int, ...]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Ring of one step of frequency of every coefficient, the size of each ring, and the corners beyond all signal."""
+    k = _frequencies(shape)
+    ring = np.rint(k * min(shape)).astype(np.intp).ravel()
+    return ring, np.bincount(ring), k > 0.55
+
+
+@functools.lru_cache(maxsize=4)
+def _low_pass(shape: tuple[int, ...], blur: float) -> Picture:
+    """Transfer function of a Gaussian of ``blur`` pixels."""
+    return np.exp(-2.0 * (math.pi * blur * _frequencies(shape)) ** 2)
 
 
 def sharpness(image: npt.ArrayLike) -> float:
@@ -50,14 +74,13 @@ def sharpness(image: npt.ArrayLike) -> float:
     0 for a picture with nothing but noise.
     """
     a = _windowed(image)
-    k = _frequencies(a.shape)
-    power = np.abs(fft.rfft2(a)) ** 2
+    f = fft.rfft2(a)
+    power = f.real**2 + f.imag**2
     # Means over rings of one step of frequency; the corners beyond half a cycle per pixel hold the noise alone.
     size = min(a.shape)
-    ring = np.rint(k * size).astype(np.intp)
-    number = np.bincount(ring.ravel())
-    mean = np.bincount(ring.ravel(), weights=power.ravel()) / np.maximum(number, 1)
-    floor = float(power[k > 0.55].mean())
+    ring, number, corners = _rings(a.shape)
+    mean = np.bincount(ring, weights=power.ravel()) / np.maximum(number, 1)
+    floor = float(power[corners].mean())
     first, last = 2, size // 2  # a window spreads the mean over ring 1
     # Signal ends where three rings in a row cannot be told from noise: a ring of n coefficients scatters by 1/sqrt(n).
     hidden = mean <= floor * (1.0 + 4.0 / np.sqrt(np.maximum(number, 1)))
@@ -96,7 +119,7 @@ def shift_between(image: npt.ArrayLike, reference: npt.ArrayLike, blur: float = 
     size = np.abs(cross)
     # Whitened by the square root only: full whitening gives every frequency a vote, also those that hold only noise.
     cross = cross / np.sqrt(size + 1e-12 * float(size.max()) + 1e-300)
-    cross *= np.exp(-2.0 * (math.pi * blur * _frequencies(a.shape)) ** 2)
+    cross *= _low_pass(a.shape, blur)
     peak = fft.irfft2(cross, s=a.shape)
     row, col = (int(i) for i in np.unravel_index(int(np.argmax(peak)), peak.shape))
 
