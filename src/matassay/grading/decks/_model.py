@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from matassay.core import Failure, Probe
+
+from ._files import DeckFiles
 
 LARGEST_TEXT = 8 * 1024**2
 """Bytes of a deck's file that is still read as text; a structure of 50 000 sites has half of that."""
@@ -151,6 +153,25 @@ class Builder:
         return Effective(
             self.values, frozenset(self.explicit), self.sources, tuple(self.problems), self.units, self.unknown
         )
+
+
+class Opened(NamedTuple):
+    """The file of a deck that matters most, and where what it means is to be collected."""
+
+    builder: Builder
+    """Empty but for what is wrong with the file."""
+    deck: DeckFiles
+    """All files."""
+    text: str | None
+    """The file's text; None if it cannot be read."""
+    file: str
+    """Its name."""
+
+
+def open_deck(files: Mapping[str, bytes], role: str) -> Opened:
+    """Begin to read a deck at the file that plays a role."""
+    builder, deck = Builder(), DeckFiles.of(files)
+    return Opened(builder, deck, read_text(deck, role, builder), deck.names.get(role, role))
 
 
 def read_text(files: Mapping[str, bytes], role: str, builder: Builder) -> str | None:

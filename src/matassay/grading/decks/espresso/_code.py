@@ -10,9 +10,8 @@ import numpy as np
 
 from matassay.core import Probe
 from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, describe, spacings
-from matassay.grading.decks._files import DeckFiles
 from matassay.grading.decks._mesh import Mesh
-from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, read_text
+from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, open_deck
 
 from . import _table
 from ._cards import Cell, element, read_cell, read_k_points, read_sites, read_species
@@ -63,8 +62,7 @@ class QuantumEspresso:
 
         Needs the pseudopotentials among ``support`` (by name, in any folder).
         """
-        deck = DeckFiles.of(files)
-        text = read_text(deck, "input", Builder())
+        text = open_deck(files, "input").text
         if text is None or not support:
             return None
         staged = {f"pseudo/{name.rsplit('/', 1)[-1]}": data for name, data in support.items()}
@@ -89,12 +87,9 @@ class QuantumEspresso:
         context: Mapping[str, Any] = NOTHING,
     ) -> Effective:
         """Our own reading, overruled by pw.x where it could be asked."""
-        builder = Builder()
-        deck = DeckFiles.of(files)
-        text = read_text(deck, "input", builder)
+        builder, _, text, file = open_deck(files, "input")
         if text is None:
             return builder.build()
-        file = deck.names.get("input", "input")
         _Reading(text, file, builder).run()
         if collected is not None:
             _ask_code(collected, file, builder)

@@ -17,7 +17,7 @@ import numpy as np
 from matassay.core import EnvironmentFailure, Probe, convert
 from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, describe, element_of_mass
 from matassay.grading.decks._files import DeckFiles, is_program, is_text
-from matassay.grading.decks._model import NOTHING, Builder, Effective, read_text
+from matassay.grading.decks._model import NOTHING, Builder, Effective, open_deck
 from matassay.grading.decks._numbers import fortran_integer
 
 from ._echo import executed, keywords, number, system
@@ -98,8 +98,8 @@ class Lammps:
 
     def probe(self, files: Mapping[str, bytes], support: Mapping[str, bytes]) -> Probe | None:
         """A run of the driver on copies in which nothing runs."""
-        deck = DeckFiles.of(files)
-        if read_text(deck, "deck", Builder()) is None:
+        _, deck, text, _ = open_deck(files, "deck")
+        if text is None:
             return None
         nonce, names = _nonce(deck), _nonce(deck, b"names")
         config = {
@@ -141,11 +141,10 @@ class Lammps:
         EnvironmentFailure
             If LAMMPS could not be started: that says nothing about the deck.
         """
-        builder = Builder()
-        deck = DeckFiles.of(files)
-        if read_text(deck, "deck", builder) is None:
+        builder, deck, text, file = open_deck(files, "deck")
+        if text is None:
             return builder.build()
-        result = _result(collected, _nonce(deck), deck.names.get("deck", "deck"), builder)
+        result = _result(collected, _nonce(deck), file, builder)
         if result is None:
             return builder.build()
         _Reading(result, deck, builder).run()

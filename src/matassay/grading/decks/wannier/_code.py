@@ -13,9 +13,8 @@ import numpy as np
 
 from matassay.core import Probe
 from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, Matrix, describe, masses, spacings
-from matassay.grading.decks._files import DeckFiles
 from matassay.grading.decks._mesh import mesh_of_points
-from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, read_text
+from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, open_deck
 from matassay.grading.decks._numbers import fortran_integer, fortran_logical, fortran_real
 
 from ._projections import Projection, by_element, expand, from_nnkp
@@ -73,7 +72,7 @@ class Wannier90:
 
     def probe(self, files: Mapping[str, bytes], support: Mapping[str, bytes]) -> Probe | None:
         """A run of ``wannier90.x -pp``, made to print all it uses."""
-        text = read_text(DeckFiles.of(files), "win", Builder())
+        text = open_deck(files, "win").text
         if text is None:
             return None
         staged = {"deck.win": _verbose(text).encode()}
@@ -87,12 +86,9 @@ class Wannier90:
         context: Mapping[str, Any] = NOTHING,
     ) -> Effective:
         """Our own reading, overruled by Wannier90 where it could be asked."""
-        builder = Builder()
-        deck = DeckFiles.of(files)
-        text = read_text(deck, "win", builder)
+        builder, _, text, file = open_deck(files, "win")
         if text is None:
             return builder.build()
-        file = deck.names.get("win", "win")
         try:
             win = read_win(text)
             _keywords(win, file, builder)
