@@ -331,7 +331,7 @@ def test_tasks_share_no_hidden_truth() -> None:
 @pytest.mark.parametrize("task", [S01, S09, "workflow"])
 def test_the_instrument_hides_what_the_task_says(task: str) -> None:
     scenario = find_task(f"instruments/sem/{task}").scenario(3)
-    assert asdict(SEM(3, dict(scenario.start)).hidden) == scenario.truth  # type: ignore[attr-defined]
+    assert asdict(SEM(3, dict(scenario.start)).hidden) == scenario.truth
 
 
 # --- a frozen picture
@@ -349,7 +349,7 @@ def test_a_frozen_picture_keeps_its_data_bar_and_scale(monkeypatch: pytest.Monke
     desk.set("scan_rotation", 45)
     assert (s.mode, s.status_line(), s.scale_bar(), s._to_specimen(100, 50)) == ("frozen", line, bar, place)
     desk.press("go_live")
-    assert s.status_line() == "HV 30 kV  100 pA  WD " + f"{s.working_distance:.3f} mm  4000 x  HFW 31.8 µm  SE  1 µs"
+    assert s.status_line() == "HV 30 kV  100 pA  WD " + f"{s.working_distance:.3f} mm  mag 4000 x  HFW 31.8 µm  SE  1 µs"
 
 
 @pytest.mark.parametrize("rotation", [0.0, 35.0, -90.0])

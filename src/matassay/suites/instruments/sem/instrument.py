@@ -926,7 +926,7 @@ class Sem(SavingInstrument):
         """The data bar under the picture: the settings that it was taken with."""
         m = self._shown()
         beam = f"HV {m.voltage:g} kV  {m.current:g} pA  WD {m.working_distance:.3f} mm"
-        return f"{beam}  {m.magnification:.0f} x  HFW {m.field_width:.1f} µm  {m.detector}  {m.dwell:g} µs"
+        return f"{beam}  mag {m.magnification:.0f} x  HFW {m.field_width:.1f} µm  {m.detector}  {m.dwell:g} µs"
 
     def vacuum_status(self) -> str:
         """What the vacuum system does."""
