@@ -137,7 +137,11 @@ class Episode:
             await self.note(sent, error)
             if error is not None:
                 break
-        return Turn(await self.world.observe(accessible=accessible), error, done)
+        return Turn(await self.look(accessible=accessible), error, done)
+
+    async def look(self, *, accessible: bool = False) -> Observation:
+        """What the agent sees after a batch."""
+        return await self.world.observe(accessible=accessible)
 
     async def note(self, action: Any, error: str | None = None) -> StepRecord:
         """Take the evidence after a step that has been counted, and add the step to the records.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import threading
@@ -11,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from matassay.agents import AGENTS
 from matassay.kit import Desk
 from matassay.suites.instruments import INSTRUMENTS
 
@@ -29,8 +27,7 @@ CLOCKS = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_
 
 async def same_seed_same_pixels(case: Case) -> AsyncIterator[Finding]:
     """A10."""
-    one, two = await asyncio.gather(case.reference(), case.reference(copy=1))
-    yield _same(one, two, "two episodes of the reference")
+    yield _same(*await case.before_and_after(), "two episodes of the reference")
     # a neighbour that hides the same is chance; three of them are a seed that is not used
     others = [case.task.scenario(case.seed + n).truth for n in (1, 2, 3)]
     another = all(truth != case.scenario.truth for truth in others)
@@ -39,11 +36,7 @@ async def same_seed_same_pixels(case: Case) -> AsyncIterator[Finding]:
 
 async def nothing_is_left_behind(case: Case) -> AsyncIterator[Finding]:
     """A11."""
-    before = await case.reference()
-    await case.other.reference()
-    await case.trial("null", AGENTS["null"])
-    after = await case.reference(copy=2)
-    yield _same(before, after, "an episode before and after that of another seed")
+    yield _same(*await case.before_and_after(), "an episode before and after that of another seed")
 
 
 def _same(one: Trial, two: Trial, what: str) -> Finding:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from matassay.agents import PolicyFactory, run_policy
 from matassay.core import (
-    Action,
     EnvironmentFailure,
     Episode,
     Evidence,
     GraderFailure,
     Guidance,
     MatAssayError,
+    Observation,
     Outcome,
     Task,
-    Turn,
 )
+from matassay.worlds.browser import BrowserWorld
 
 #: Episodes at the same time; more do not help on two cores.
 PARALLEL = 2
@@ -45,7 +45,7 @@ class Trial:
     evidence: Evidence
     """At the end, with the bytes of all files."""
     screens: tuple[str, ...]
-    """SHA-256 of every screenshot, in order."""
+    """SHA-256 of every screenshot, in order; none if nobody was to compare them."""
 
     @property
     def told(self) -> str:
@@ -55,17 +55,35 @@ class Trial:
         return f"{self.outcome} after {self.steps} steps, {self.error or verdict}"
 
 
+@dataclass(frozen=True)
+class _Glance(Observation):
+    """A screen whose picture is taken when somebody looks at it: most policies never do, and it is the dear part."""
+
+    world: BrowserWorld | None = None
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "image" and (world := object.__getattribute__(self, "world")) is not None:
+            object.__setattr__(self, "image", world.picture())
+            object.__setattr__(self, "world", None)
+        return object.__getattribute__(self, name)
+
+
 @dataclass
 class _Watched(Episode):
-    """An episode that keeps a digest of every screenshot."""
+    """An episode that keeps a digest of every screenshot, or takes none that nobody looks at."""
 
     screens: list[str] = field(default_factory=list)
     reads: bool = True
+    keeps: bool = True
 
-    async def perform(self, actions: Sequence[Action | Mapping[str, Any]], *, accessible: bool = False) -> Turn:
-        turn = await super().perform(actions, accessible=accessible and self.reads)
-        self.screens.append(hashlib.sha256(turn.observation.image).hexdigest())
-        return turn
+    async def look(self, *, accessible: bool = False) -> Observation:
+        accessible = accessible and self.reads
+        if not self.keeps and isinstance(self.world, BrowserWorld):
+            seen = await self.world.observe(accessible=accessible, picture=False)
+            return _Glance(**vars(seen), world=self.world)
+        seen = await super().look(accessible=accessible)
+        self.screens.append(hashlib.sha256(seen.image).hexdigest())
+        return seen
 
 
 class Trials:
@@ -82,7 +100,15 @@ class Trials:
         self._places = asyncio.Semaphore(parallel)
 
     async def of(
-        self, task: Task, seed: int, name: str, factory: PolicyFactory, *, copy: int = 0, reads: bool = True
+        self,
+        task: Task,
+        seed: int,
+        name: str,
+        factory: PolicyFactory,
+        *,
+        copy: int = 0,
+        reads: bool = True,
+        keeps: bool = False,
     ) -> Trial:
         """The episode of a policy.
 
@@ -96,6 +122,8 @@ class Trials:
             Another number asks for another episode of the same.
         reads : bool
             False for a policy that does not look at the list of elements, which takes time to make.
+        keeps : bool
+            Whether every screen is kept, as a digest.
 
         Raises
         ------
@@ -104,14 +132,14 @@ class Trials:
         """
         key = task.id, seed, name, copy
         if key not in self._kept:
-            self._kept[key] = asyncio.create_task(self._run(task, seed, factory, reads))
+            self._kept[key] = asyncio.create_task(self._run(task, seed, factory, reads, keeps))
         return await asyncio.shield(self._kept[key])  # another check may wait for the same
 
-    async def _run(self, task: Task, seed: int, factory: PolicyFactory, reads: bool) -> Trial:
+    async def _run(self, task: Task, seed: int, factory: PolicyFactory, reads: bool, keeps: bool) -> Trial:
         async with self._places:
             episode = _Watched.of(task, seed, Guidance.FULL)
             assert isinstance(episode, _Watched)
-            episode.reads = reads
+            episode.reads, episode.keeps = reads, keeps
             try:
                 await episode.start()
                 start = episode.latest

@@ -84,6 +84,10 @@ class Host:
         """Run something in the thread and await it from any event loop; cancelling the wait cancels the work."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
+    def ask(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something in the thread and hold the caller's thread until it is done."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
     async def browser(self) -> Browser:
         """The browser, started if there is none or if it or its driver died. To be called in the thread."""
         async with self._browser_lock:

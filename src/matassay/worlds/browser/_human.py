@@ -118,10 +118,10 @@ class HumanWorld(BrowserWorld):
         self._seen += len(new)
         return new
 
-    async def _do_observe(self, accessible: bool) -> Any:
+    async def _do_observe(self, accessible: bool, picture: bool) -> Any:
         page, _ = self._opened()
         await self._settle(page, 0.0)
-        return await super()._do_observe(accessible)
+        return await super()._do_observe(accessible, picture)
 
     async def _do_evidence(self) -> Any:
         page, _ = self._opened()

@@ -120,9 +120,21 @@ class BrowserWorld:
         """
         await self._host.call(self._do_act(action))
 
-    async def observe(self, *, accessible: bool = False) -> Observation:
-        """Take a screenshot; after ``zoom`` the region, after ``cursor_position`` with its text."""
-        return await self._host.call(self._do_observe(accessible))
+    async def observe(self, *, accessible: bool = False, picture: bool = True) -> Observation:
+        """Take a screenshot; after ``zoom`` the region, after ``cursor_position`` with its text.
+
+        Parameters
+        ----------
+        accessible : bool
+            Whether the list of visible elements is taken too.
+        picture : bool
+            False for a policy of ours that looks at few pictures or none: `picture` takes one when it is wanted.
+        """
+        return await self._host.call(self._do_observe(accessible, picture))
+
+    def picture(self) -> bytes:
+        """The picture that `observe` left out, until the next action; holds the caller's thread."""
+        return self._host.ask(self._do_picture())
 
     async def notify(self, message: str) -> None:
         """Show a line in the panel's message area."""
@@ -227,18 +239,28 @@ class BrowserWorld:
                 await page.wait_for(_READY)
         raise EnvironmentFailure(f"the page reconnected {RECONNECTS} times during one action")
 
-    async def _do_observe(self, accessible: bool) -> Observation:
+    async def _do_picture(self) -> bytes:
+        page, _ = self._opened()
+        if self._zoomed is not None:
+            return await page.guarded(_eyes.zoomed(page.cdp, self._zoomed))
+        return await page.guarded(_eyes.screenshot(page.cdp))
+
+    @property
+    def _zoomed(self) -> tuple[int, int, int, int] | None:
+        return self._look.region if self._look is not None and self._look.kind == "zoom" else None
+
+    async def _do_observe(self, accessible: bool, picture: bool) -> Observation:
         page, hands = self._opened()
         began = time.perf_counter()
-        look, text, nodes = self._look, "", None
-        if look is not None and look.kind == "zoom" and look.region is not None:
-            image = await page.guarded(_eyes.zoomed(page.cdp, look.region))
-            if accessible:
-                nodes = await page.guarded(_eyes.accessible(page.cdp))
-        elif accessible:  # the page describes itself while another process encodes the picture
+        look, text, image, nodes = self._look, "", b"", None
+        if accessible and picture and self._zoomed is None:
+            # The page describes itself while another process encodes the picture.
             image, nodes = await page.guarded(_both(_eyes.screenshot(page.cdp), _eyes.accessible(page.cdp)))
         else:
-            image = await page.guarded(_eyes.screenshot(page.cdp))
+            if picture:
+                image = await self._do_picture()
+            if accessible:
+                nodes = await page.guarded(_eyes.accessible(page.cdp))
         if look is not None and look.kind == "cursor_position":
             text = f"X={hands.pointer[0]}, Y={hands.pointer[1]}"
         seen = time.perf_counter()
