@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -104,3 +105,17 @@ def element_of_mass(mass: float) -> str | None:
     rivals = sorted(abs(m - mass) for m in masses().values())
     distinct = rivals[1] > 2 * rivals[0]
     return symbol if abs(found - mass) <= 0.02 * found and distinct else None
+
+
+def element_of_label(label: str) -> str:
+    """Chemical symbol in the label of a species or site, such as ``Mn1`` or ``O_up``; the label if there is none.
+
+    Examples
+    --------
+    >>> element_of_label("Mn1"), element_of_label("fe"), element_of_label("C-h")
+    ('Mn', 'Fe', 'C')
+    """
+    match = re.match(r"[A-Za-z]{1,2}", label)
+    letters = match.group() if match else ""
+    known = masses()
+    return next((s for s in (letters.capitalize(), letters[:1].upper()) if s in known), label)

@@ -174,6 +174,19 @@ def test_words_that_pw_does_not_know_count_as_none(variable: str, word: str, cou
         assert PW.effective(files, collected).values[variable] == counts
 
 
+def test_paths() -> None:
+    """In crystal coordinates and in units of 2 pi / a, L of this cell is another triple."""
+    card = "K_POINTS {}\n3\n0 0 0 20 ! G\n{} 20\n0 0 0 1\n"
+    found = [
+        values(SILICON.split("K_POINTS")[0] + card.format(*c))
+        for c in (("crystal_b", ".5 .5 .5"), ("tpiba_b", "-.5 .5 .5"))
+    ]
+    assert np.array(found[0]["k_path"]) == pytest.approx(np.array(found[1]["k_path"]))
+    assert [v["k_per_segment"] for v in found] == [20, 20]
+    uneven = values(SILICON.split("K_POINTS")[0] + "K_POINTS crystal_b\n3\n0 0 0 20\n.5 .5 .5 10\n.5 0 .5 1\n")
+    assert uneven["k_per_segment"] == [20, 10]
+
+
 def test_older_names_of_one_thing() -> None:
     old, new = (values(SILICON.replace("ecutwfc", f"{x}, ecutwfc")) for x in ("london = .true.", "vdw_corr = 'dft-d'"))
     assert [old[k] for k in ("london", "vdw_corr")] == [new[k] for k in ("london", "vdw_corr")] == [True, "grimme-d2"]
@@ -424,6 +437,7 @@ REFUSED_BY_ALL = {
     "remark in a card": SILICON.replace(" Si 0.25", "! second\n Si 0.25"),
     "remark of another kind": SILICON.replace("0.25 0.25 0.25", "0.25 0.25 0.25 # second"),
     "cell of two kinds": SILICON + "CELL_PARAMETERS bohr\n0 5.1 5.1\n5.1 0 5.1\n5.1 5.1 0\n",
+    "negative length": SILICON.replace("ibrav = 2", "ibrav = 6, celldm(3) = -1.6"),
     "three spins": SILICON.replace("ecutwfc", "nspin = 3, ecutwfc"),
     "case of a word": SILICON.replace("conv_thr", "mixing_mode = 'tf', conv_thr"),
     "two spins": SILICON.replace("ecutwfc", "nspin = 2, ecutwfc"),

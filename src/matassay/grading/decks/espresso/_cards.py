@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from matassay.grading.decks._crystal import BOHR, Crystal, Matrix, masses
+from matassay.grading.decks._crystal import BOHR, Crystal, Matrix, element_of_label
 from matassay.grading.decks._mesh import Mesh, mesh_of_points
 from matassay.grading.decks._numbers import fortran_integer, fortran_real
 
@@ -25,19 +25,6 @@ class Cell:
     """Rows are the lattice vectors, angstrom."""
     alat: float
     """Angstrom."""
-
-
-def element(label: str) -> str:
-    """Chemical symbol in the label of a species, such as ``Mn1`` or ``O_up``.
-
-    Examples
-    --------
-    >>> element("Mn1"), element("fe"), element("C-h")
-    ('Mn', 'Fe', 'C')
-    """
-    letters = (re.match(r"[A-Za-z]{1,2}", label) or re.match("", label)).group()  # type: ignore[union-attr]  # matches
-    known = masses()
-    return next((s for s in (letters.capitalize(), letters[:1].upper()) if s in known), label)
 
 
 def _option(text: str, known: tuple[str, ...]) -> str:
@@ -182,15 +169,15 @@ def read_sites(given: Input, count: int, cell: Cell, labels: list[str]) -> tuple
     fixed = any(not all(f) for f in free)
     crystal = Crystal(
         cell.vectors,
-        tuple(element(s) for s in sites),
+        tuple(element_of_label(s) for s in sites),
         positions,
         free=tuple((f[0], f[1], f[2]) for f in free) if fixed else None,
     )
     return crystal, sites
 
 
-def read_k_points(given: Input, cell: Cell | None) -> tuple[str, Mesh | None, Matrix | None]:
-    """Scheme (``mesh``, ``points``, ``path``), mesh, and listed points as fractions.
+def read_k_points(given: Input, cell: Cell | None) -> tuple[str, Mesh | None, Matrix | None, list[int]]:
+    """Scheme (``mesh``, ``points``, ``path``), mesh, listed points as fractions, and points of each segment of a path.
 
     Raises
     ------
@@ -199,12 +186,12 @@ def read_k_points(given: Input, cell: Cell | None) -> tuple[str, Mesh | None, Ma
     """
     if "K_POINTS" not in given.cards:
         # pw.x 6.7 says nothing and takes Gamma alone.
-        return "mesh", Mesh.centred([1, 1, 1]), None
+        return "mesh", Mesh.centred([1, 1, 1]), None, []
     option, lines, line = given.cards["K_POINTS"]
     option = _option(option, ("automatic", "crystal_b", "crystal_c", "crystal", "tpiba_b", "tpiba_c", "tpiba", "gamma"))
     option = option or "tpiba"
     if option == "gamma":
-        return "mesh", Mesh.centred([1, 1, 1]), None
+        return "mesh", Mesh.centred([1, 1, 1]), None, []
     if option == "automatic":
         words = lines[0].replace(",", " ").split()[:6] if lines else []
         numbers = [fortran_integer(w) for w in words]
@@ -213,7 +200,7 @@ def read_k_points(given: Input, cell: Cell | None) -> tuple[str, Mesh | None, Ma
             raise BadNamelist(
                 f"K_POINTS automatic: expected nk1 nk2 nk3 k1 k2 k3, found {' '.join(words)[:40]!r}", line + 1
             )
-        return "mesh", Mesh.centred(counts[:3], [k / 2 for k in counts[3:]]), None
+        return "mesh", Mesh.centred(counts[:3], [k / 2 for k in counts[3:]]), None, []
     total = fortran_integer(lines[0].split()[0]) if lines and lines[0].split() else None
     if total is None or not 0 < total <= 40_000:
         raise BadNamelist("K_POINTS: expected the number of points", line + 1)
@@ -221,8 +208,8 @@ def read_k_points(given: Input, cell: Cell | None) -> tuple[str, Mesh | None, Ma
     points = rows[:, :3]
     if option.startswith("tpiba"):
         if cell is None:
-            return "points", None, None
+            return "points", None, None, []
         points = points @ cell.vectors.T / cell.alat
     if option.endswith(("_b", "_c")):
-        return "path", None, points
-    return "points", mesh_of_points(points, np.abs(rows[:, 3]) + 1e-300), points
+        return "path", None, points, [int(n) for n in rows[:-1, 3]]
+    return "points", mesh_of_points(points, np.abs(rows[:, 3]) + 1e-300), points, []

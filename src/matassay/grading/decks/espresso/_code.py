@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from matassay.core import Probe
-from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, describe, spacings
+from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, describe, element_of_label, spacings
 from matassay.grading.decks._mesh import Mesh
 from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, open_deck
 
 from . import _table
-from ._cards import Cell, element, read_cell, read_k_points, read_sites, read_species
+from ._cards import Cell, read_cell, read_k_points, read_sites, read_species
 from ._namelist import ORDER, Assignment, BadNamelist, Input, read_input
 from ._schema import BadSchema, read_schema
 
 _DERIVED = (
-    "k_scheme", "k_mesh", "k_offset", "k_gamma", "k_spacing", "k_path", "functional", "pseudos", "motion", "cell_moves",
-    "ions_move", "labels", "n_fixed", "spin", "total_moment",
+    "k_scheme", "k_mesh", "k_offset", "k_gamma", "k_spacing", "k_path", "k_per_segment", "functional", "pseudos", "motion",
+    "cell_moves", "ions_move", "labels", "n_fixed", "spin", "total_moment",
 )  # fmt: skip
 _PER_SPECIES = re.compile(
     r"(starting_magnetization|hubbard_u|hubbard_j0|hubbard_alpha|hubbard_beta|starting_charge|angle1|angle2|pseudo|mass|label_count)"
@@ -174,10 +174,12 @@ class _Reading:
             self.species(species)
         sampling = self.attempt(read_k_points, given, cell)
         if sampling is not None:
-            scheme, mesh, points = sampling
+            scheme, mesh, points, segments = sampling
             put_mesh(self.b, mesh, scheme, self.file)
             if scheme == "path" and points is not None:
                 self.b.put("k_path", points.tolist(), self.file, explicit=True)
+                shared = segments[0] if len(set(segments)) == 1 else segments
+                self.b.put("k_per_segment", shared, self.file, explicit=True)
 
     def namelists(self, given: Input) -> None:
         for name in given.namelists:
@@ -310,7 +312,7 @@ class _Reading:
                 self.b.complain(self.file, f"namelist &{namelist} is missing")
 
     def species(self, species: list[tuple[str, float, str]]) -> None:
-        symbols = [element(label) for label, _, _ in species]
+        symbols = [element_of_label(label) for label, _, _ in species]
         labels = [label for label, _, _ in species]
         self.b.put("pseudos", {label: file for label, _, file in species}, self.file, explicit=True)
         # An element with several species (`Fe1`, `Fe2`) has its own entry, too: one value, or one of each species.

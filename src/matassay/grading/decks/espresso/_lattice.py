@@ -23,6 +23,8 @@ def lattice(ibrav: int, celldm: Sequence[float]) -> Matrix:
     x, y, z = celldm[3:6]
     if a <= 0:
         raise ValueError("celldm(1) must be positive")
+    if b < 0 or c < 0:
+        raise ValueError("celldm(2) and celldm(3) must be positive")
     half = 0.5
     fixed = {
         1: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],

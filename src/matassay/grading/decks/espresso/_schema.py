@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from matassay.grading.decks._crystal import BOHR, Crystal
+from matassay.grading.decks._crystal import BOHR, Crystal, element_of_label
 from matassay.grading.decks._mesh import Mesh
-
-from ._cards import element
 
 # `forces` and `stress` are left out: pw.x writes what was asked for, before it switches them on for relaxations.
 _SCALARS = (
@@ -75,7 +73,7 @@ def read_schema(text: str) -> dict[str, Any]:
             places = np.array([_vector(a.text) for a in atoms]) * BOHR
             labels = [a.get("name", "") for a in atoms]
             out["labels"] = labels
-            out["structure"] = Crystal(cell, tuple(element(x) for x in labels), places @ np.linalg.inv(cell))
+            out["structure"] = Crystal(cell, tuple(element_of_label(x) for x in labels), places @ np.linalg.inv(cell))
     grid = block.find("k_points_IBZ/monkhorst_pack")
     if grid is not None:
         counts = [int(grid.get(f"nk{i}", "1")) for i in (1, 2, 3)]

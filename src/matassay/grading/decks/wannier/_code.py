@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from matassay.core import Probe
-from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, Matrix, describe, masses, spacings
+from matassay.grading.decks._crystal import BOHR, STRUCTURE_NAMES, Crystal, Matrix, describe, element_of_label, spacings
 from matassay.grading.decks._mesh import mesh_of_points
 from matassay.grading.decks._model import NOTHING, Builder, Effective, Problem, open_deck
 from matassay.grading.decks._numbers import fortran_integer, fortran_logical, fortran_real
@@ -242,20 +242,13 @@ def _structure(win: Win, file: str, builder: Builder) -> None:
     lines, line = win.blocks[name]
     factor, rest = _unit(lines) if name == "atoms_cart" else (1.0, lines)
     words = [text.split() for text in rest]
-    symbols = tuple(_element(w[0]) for w in words)
+    symbols = tuple(element_of_label(w[0]) for w in words)
     builder.put("labels", [w[0].lower() for w in words], file)
     positions = _vectors([" ".join(w[1:4]) for w in words], line, len(words), name)
     if name == "atoms_cart":
         positions = positions * factor @ np.linalg.inv(lattice)
     for key, (value, unit) in describe(Crystal(lattice, symbols, positions)).items():
         builder.put(key, value, file, unit=unit, explicit=True)
-
-
-def _element(label: str) -> str:
-    match = re.match(r"[A-Za-z]{1,2}", label)
-    text = match.group() if match else label
-    known = masses()
-    return next((s for s in (text.capitalize(), text[:1].upper()) if s in known), label)
 
 
 def _points(win: Win, file: str, builder: Builder) -> None:
