@@ -107,7 +107,7 @@ def _summary_table(summary: Summary, console: Console) -> Table:
             sections[-1].append(
                 (
                     escape(key),
-                    escape(r.subject.label),
+                    escape(summary.name(r.subject)),
                     r.guidance,
                     f"{r.scored} of {r.attempted}",
                     "-" if i is None else f"{i.rate:.1%}",

@@ -118,7 +118,7 @@ def steps_plot(summary: Summary, guidance: str, name: str) -> str:
     palette = colours(summary.subjects)
     longest = max(max(v) for v in found.values())
     width = max(1, -(-longest // 24))
-    edges = list(range(0, longest + 2 * width, width))
+    edges = [n - 0.5 for n in range(0, longest + 2 * width, width)]  # a whole number stands in the middle of its bar
 
     def draw() -> Figure:
         from matplotlib.figure import Figure
@@ -129,7 +129,8 @@ def steps_plot(summary: Summary, guidance: str, name: str) -> str:
         for axes, (s, steps) in zip(rows, found.items(), strict=True):
             axes.hist(steps, bins=edges, color=palette[s], zorder=2)
             median = statistics.median(steps)
-            axes.axvline(median, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), zorder=3)
+            axes.axvline(median, color="white", linewidth=3, zorder=3)  # it shows on bars of any colour
+            axes.axvline(median, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), zorder=4)
             axes.set_title(
                 f"{summary.name(s)[:60]}: {len(steps)} episodes, median {median:g}", loc="left", fontsize=8.5
             )
@@ -137,7 +138,7 @@ def steps_plot(summary: Summary, guidance: str, name: str) -> str:
             axes.yaxis.set_major_locator(MaxNLocator(3, integer=True))
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             axes.set_axisbelow(True)
-        rows[-1].set_xlim(0, edges[-1])
+        rows[-1].set_xlim(edges[0], edges[-1])
         rows[-1].set_xlabel("steps of successful episodes (dashed: median)")
         return figure
 

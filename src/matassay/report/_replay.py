@@ -6,6 +6,7 @@ import base64
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
@@ -34,6 +35,9 @@ CLICKS = {
 
 #: Buckets of tokens in words.
 TOKENS = {"input": "input", "cache_read": "cached", "cache_write": "written to the cache", "output": "output"}
+
+#: Failed checks of one cause that stand in one line.
+MANY = 4
 
 #: Quality of pictures that are made smaller: fine print stays legible at a third of the size.
 QUALITY = 80
@@ -172,20 +176,29 @@ def _episode(replay: Replay, numbers: Mapping[str, int]) -> dict[str, Any]:
         "outcome": str(r.outcome).replace("_", " "),
         "success": r.success,
         "score": r.score,
-        "criteria": [
-            {
-                "name": name.replace("_", " "),
-                "holds": holds,
-                "description": r.messages.get(name) or replay.descriptions.get(name, ""),
-            }
-            for name, holds in r.criteria.items()
-        ],
+        "criteria": _criteria(replay),
         "consequences": [{"step": c.get("step"), "text": _mishap(c)} for c in r.consequences],
         "measures": in_words(r.measures),
         "initial": dict(replay.initial),
         "byCode": replay.workspace,
         "error": r.error or "",
     }
+
+
+def _criteria(replay: Replay) -> list[dict[str, Any]]:
+    """What is asked for and whether it holds; what many failed checks say stands once, with their number."""
+    r = replay.result
+    sharing = Counter(r.messages.get(name, "") for name, holds in r.criteria.items() if not holds)
+    shown: list[dict[str, Any]] = []
+    for name, holds in r.criteria.items():
+        message = "" if holds else r.messages.get(name, "")
+        many = sharing[message] if message else 0
+        if many >= MANY:
+            sharing[message] = -1  # told here, and no more
+        if many >= 0:
+            words = f"{many} checks" if many >= MANY else name.replace("_", " ")
+            shown.append({"name": words, "holds": holds, "description": message or replay.descriptions.get(name, "")})
+    return shown
 
 
 def _mishap(c: Mapping[str, Any]) -> str:

@@ -28,6 +28,9 @@ BUCKETS: Final = ("input", "cache_read", "cache_write", "output")
 
 MIN_SEEDS: Final = 3
 
+#: Tasks of which a warning tells the checksums of their grading code.
+MOST_CHECKSUMS: Final = 3
+
 #: What a sandbox tells among its versions that is another in every episode, and no version of anything.
 OF_THE_EPISODE: Final = ("memory_peak", "oom_kills", "user")
 
@@ -352,7 +355,12 @@ def _warnings(episodes: Sequence[EpisodeResult], subjects: Sequence[Subject]) ->
         yield from _about_subject(own, subject, episodes)
     for tasks, revisions in _mixed(episodes, lambda e: str(e.task_revision)):
         yield f"{tasks}: episodes of different task revisions ({revisions}) stand side by side."
-    for tasks, sums in _mixed(episodes, lambda e: e.grader_checksum):
+    otherwise = dict(_mixed(episodes, lambda e: e.grader_checksum))
+    if len(otherwise) > MOST_CHECKSUMS:  # each task has its own, so that one change of the code would fill the page
+        sums = {id: {e.grader_checksum for e in episodes if e.id == id} for id in {e.id for e in episodes}}
+        first, *others = sorted(id for id, found in sums.items() if len(found) > 1)
+        otherwise = {f"{first} and {len(others)} more tasks": "the table of checksums has all"}
+    for tasks, sums in otherwise.items():
         yield f"{tasks}: graded by different grading code ({sums}); `matassay regrade` judges them alike."
     for (id, guidance, label), n in _repeated(episodes):
         yield f"{id} ({guidance}, {label}): {n} episodes of the same seed; each counts."
@@ -366,7 +374,7 @@ def _about_subject(own: Sequence[EpisodeResult], subject: Subject, episodes: Seq
     if fewest < MIN_SEEDS:
         yield (
             f"{subject.label}: only {fewest} seed{'' if fewest == 1 else 's'} of some tasks; a result to be quoted needs "
-            f"at least {MIN_SEEDS} (--seeds {MIN_SEEDS})."
+            f"at least {MIN_SEEDS} (`--seeds {MIN_SEEDS}`)."
         )
     mappings = sorted({e.tool_mapping for e in own if e.tool_mapping})
     if len(mappings) > 1:

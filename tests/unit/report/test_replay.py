@@ -369,6 +369,21 @@ def test_plots_stand_beside_their_cell_whether_or_not_the_model_saw_them():
     assert [(s.elapsed, s.tokens.get("output")) for s in replay.steps] == [(1.0, 2), (None, None)]
 
 
+def test_a_cause_that_many_checks_share_stands_once():
+    names = [f"gap_{n}" for n in range(5)]
+    criteria = {"lit": True, **dict.fromkeys(names, False), "on": False, "off": False}
+    messages = {**dict.fromkeys(names, "answer.json is not there"), "on": "it is off"}
+    (episode,) = data_of(replay_html([make_replay(sample([], []), row(criteria=criteria, messages=messages))], "t"))[
+        "episodes"
+    ]
+    assert [(c["name"], c["holds"], c["description"]) for c in episode["criteria"]] == [
+        ("lit", True, ""),
+        ("5 checks", False, "answer.json is not there"),
+        ("on", False, "it is off"),
+        ("off", False, ""),
+    ]
+
+
 def test_steps_without_their_conversation_show_what_the_record_kept():
     replay = make_replay(sample([ChatMessageUser(content="Do it.")], [cell(1), cell(2)], shown=["2", "two"]), row())
     assert [(s.code, s.shown, s.says) for s in replay.steps] == [("1 + 1", "2", ""), ("1 + 1", "two", "")]

@@ -356,3 +356,11 @@ def test_many_subjects_and_seeds_can_be_drawn():
     text = report_html(summarise(results))
     assert text.count("<figure>") > 9
     assert not math.isnan(len(text))
+
+
+def test_one_change_of_the_grading_code_is_one_warning():
+    results = [row(f"s{n:02}", s, grader_checksum=f"{n}{s}") for n in range(9) for s in range(3)]
+    (told,) = [w for w in summarise(results).warnings if "grading code" in w]
+    assert told.startswith("instruments/xrd/s00 and 8 more tasks: graded by different grading code")
+    few = summarise([r for r in results if r.id < "instruments/xrd/s02"]).warnings
+    assert sum("grading code (" in w for w in few) == 2
