@@ -25,6 +25,7 @@ from matassay.worlds.workspace import (
     _arguments,
     _channel,
     _folder,
+    _ipc,
     _limits,
     _refusals,
     _users,
@@ -183,6 +184,28 @@ def test_no_more_is_looked_at_than_is_needed(monkeypatch: pytest.MonkeyPatch) ->
     looked.clear()
     assert _watchdog.measure("pid:[1]", 1, 150 + pipe).largest == 2
     assert looked == [1, 2]
+
+
+def test_shared_memory_of_killed_hosts_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = tree(
+        tmp_path / "sysvipc",
+        {
+            "shm": "key shmid perms size cpid lpid nattch uid gid\n0 3 600 40 1 1 0 70001 70001\n0 4 600 40 1 1 0 0 0\n",
+            "sem": "key semid perms nsems uid gid\n0 5 600 1 70002 70002\n",
+        },
+    )
+    files = tree(tmp_path / "shm", {"ours": "x"})
+    removed: list[tuple[str, int]] = []
+    monkeypatch.setattr(_ipc, "_TABLES", tables)
+    monkeypatch.setattr(_ipc, "_FILES", files)
+    monkeypatch.setattr(_ipc, "USERS", {70001, 70002, os.geteuid()})
+    monkeypatch.setattr(_ipc, "owners", lambda: {70002})
+    removers = {kind: lambda number, kind=kind: removed.append((kind, number)) for kind in ("shm", "sem", "msg")}
+    monkeypatch.setattr(_ipc, "_removers", lambda: removers)
+    _ipc.remove_leftover_ipc()
+    assert ("shm", 3) in removed
+    assert ("sem", 5) not in removed, "its user has processes"
+    assert not (files / "ours").exists()
 
 
 # --- users --------------------------------------------------------------------------------------------------

@@ -86,6 +86,7 @@ class FolderWorkspace(Served):
             place.mkdir(mode=0o755)
             if self._confined:
                 # Outside the folder that may be written, and mounted there: our own user could change their modes.
+                place.chmod(0o555)
                 place = top / folder
                 place.mkdir()
             for name, content in files.items():
@@ -159,7 +160,7 @@ class FolderWorkspace(Served):
     def _policy(self) -> dict[str, Any]:
         """What sandlock allows."""
         readable = ["/usr", "/lib", "/lib64", "/bin", "/proc", f"{self._top}/run"]
-        readable += [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "fd", "shm")]
+        readable += [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "fd")]
         readable += [f"{self._top}/{INPUTS}", f"{self._top}/{MANUALS}"]
         readable += [
             f"/etc/{name}" for name in ("ld.so.cache", "alternatives", "localtime", "fonts", "passwd", "group")

@@ -161,6 +161,8 @@ class Served(abc.ABC):
             await self.close()
             if isinstance(error, TimeoutError):
                 raise EnvironmentFailure(f"the sandbox was not ready after {DEADLINE:g} s") from error
+            if isinstance(error, OSError):  # no room for its files, for example
+                raise EnvironmentFailure(f"the sandbox cannot be made: {error}") from error
             raise
         self.facts = {
             **self._own_facts(),
