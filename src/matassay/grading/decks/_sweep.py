@@ -4,8 +4,8 @@ What is moved is the effective value: what a deck with that value would give. So
 is stated is the one that is applied; that decks are read rightly is shown elsewhere.
 
 A requirement has a tolerance if the task states one (`rtol`, `atol`), if it asks for an interval or a limit, or if it
-compares structures. A limit counts from zero: at most 5 is 0 within 5, at least 5 is 1/value within 1/5. Words, integers
-and `one_of` have none, nor has a limit of zero.
+compares structures. A limit is one end of an interval: at most 5 is 0 within 5, at least 5 is 10 within 5. Words, exact
+numbers and `one_of` have none, nor has a limit of zero.
 """
 
 from __future__ import annotations
@@ -114,8 +114,9 @@ def _moved(r: Requirement, k: float) -> Any:
     operand = np.array(r.operand, dtype=float)
     if r.operation == "equals":
         return (operand + k * (r.atol + r.rtol * np.abs(operand))).tolist()
-    farther = (operand > 0) == (r.operation == "at_most")
-    return np.where(farther, operand * abs(k), operand / abs(k)).tolist()
+    # A limit that a value must stay below in size is the end of the interval around zero, any other of that around twice it.
+    inside = (operand > 0) == (r.operation == "at_most")
+    return (operand * np.where(inside, abs(k), 2 - abs(k))).tolist()
 
 
 def _moved_from(wanted: Any, r: Requirement, k: float) -> Any:

@@ -79,7 +79,7 @@ def swept(spec: Any, task: Path, case: Evidence) -> set[str]:
     found = {c.name: c for c in deck_criteria(spec, task) if c.tolerance is not None}
     for name, criterion in found.items():
         assert criterion.tolerance is not None
-        for k in (0.5, -0.5, 0.9, -0.9, 1.1, -1.1, 2, -2):
+        for k in (0, 0.5, -0.5, 0.9, -0.9, 1.1, -1.1, 2, -2):
             moved = criterion.check(criterion.tolerance.displaced(case, {}, k), {})
             assert isinstance(moved, Judgement)
             assert moved.holds is (abs(k) < 1), (name, k, moved.message)
