@@ -33,8 +33,10 @@ from matassay.evals import _cli_agents
 from matassay.evals._run import quiet
 from matassay.evals._sandbox import WorkspaceSandbox
 from matassay.evals._task import build_task, samples
+from matassay.report.logs import make_replay
 from matassay.worlds.workspace import WorkspaceWorld, open_workspace
 from matassay.worlds.workspace.software import Software
+from tests.unit.report.rows import row
 
 pytest.importorskip("inspect_swe", reason="command-line agents need inspect-swe: pip install 'matassay[cli-agents]'")
 
@@ -177,6 +179,11 @@ def test_a_program_acts_in_the_sandbox_and_asks_the_model_by_the_bridge(attempt)
     assert any(m.role == "tool" and "twenty" in m.text for m in asked[1])
     assert asked[1][-1].text.startswith("[Time] This task has 600 s")
     assert sample.model_usage["mockllm/model"].total_tokens == 220
+    first, last = make_replay(sample, row()).steps
+    assert (first.code, first.shown.split("\n")[0], last.says) == (SOLVE[0], "twenty", "All done.")
+    assert first.elapsed is not None
+    assert 0 < first.elapsed <= (last.elapsed or 0)
+    assert first.tokens["input"] == last.tokens["input"] == 100
 
 
 @pytest.mark.slow

@@ -357,8 +357,8 @@ def _warnings(episodes: Sequence[EpisodeResult], subjects: Sequence[Subject]) ->
         yield f"{tasks}: episodes of different task revisions ({revisions}) stand side by side."
     otherwise = dict(_mixed(episodes, lambda e: e.grader_checksum))
     if len(otherwise) > MOST_CHECKSUMS:  # each task has its own, so that one change of the code would fill the page
-        sums = {id: {e.grader_checksum for e in episodes if e.id == id} for id in {e.id for e in episodes}}
-        first, *others = sorted(id for id, found in sums.items() if len(found) > 1)
+        checksums = {id: {e.grader_checksum for e in episodes if e.id == id} for id in {e.id for e in episodes}}
+        first, *others = sorted(id for id, found in checksums.items() if len(found) > 1)
         otherwise = {f"{first} and {len(others)} more tasks": "the table of checksums has all"}
     for tasks, sums in otherwise.items():
         yield f"{tasks}: graded by different grading code ({sums}); `matassay regrade` judges them alike."
