@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -308,11 +309,26 @@ def test_nothing_of_the_host_is_mounted_but_programs() -> None:
 
 
 def test_our_source_is_masked_if_it_lies_in_what_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_arguments, "protected", lambda: [Path("/usr/share")])
+    monkeypatch.setattr(_arguments, "protected", lambda software: [Path("/usr/share")])
     args = arguments()
     at = args.index("--tmpfs")
     assert args[at + 1] == "/usr/share"
     assert args[args.index("/usr/share", at + 2) - 1] == "--remount-ro"
+
+
+def test_another_copy_of_our_source_is_masked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A checkout is at work, and an older version installed where the workspace's interpreter has its packages."""
+    copy = tmp_path / "lib" / "python3.11" / "site-packages" / "matassay"
+    copy.mkdir(parents=True)
+    (copy.parent / "matassay-1.0.dist-info").mkdir()
+    found = replace(software.bare_software(), prefix=tmp_path)
+    kept = _arguments.protected(found)
+    assert copy in kept
+    assert not [path for path in kept if "dist-info" in path.name]
+    args = arguments(software=found)
+    assert args[args.index(str(copy)) - 1] == "--tmpfs"
+    box = _folder.FolderWorkspace("sandlock", {}, {}, Limits(), found, workspace.Caps())
+    assert str(copy) in box._policy()["fs_denied"]
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "", "a/../b", "a//b", "./a", "a\0"])

@@ -143,10 +143,17 @@ def binds(software: Software) -> list[Path]:
     return [path for path in dict.fromkeys(p for p in found if p is not None) if not path.is_relative_to(usr)]
 
 
-def protected() -> list[Path]:
-    """What must not be seen inside, should it lie in a folder that is."""
+#: Where an installation of Python has its packages.
+_PACKAGES = ("lib/python3*/*-packages", "local/lib/python3*/*-packages")
+
+
+def protected(software: Software) -> list[Path]:
+    """What must not be seen inside, should it lie in a folder that is: our source, and any other copy of it."""
     package = _software.package_folder()
-    return [root] if (root := _software.checkout()) is not None else [package]
+    ours = root if (root := _software.checkout()) is not None else package
+    places = [Path("/usr"), *binds(software)]
+    copies = {copy for place in places for where in _PACKAGES for copy in place.glob(f"{where}/{package.name}")}
+    return [ours, *sorted(copy for copy in copies if copy.is_dir() and not copy.is_relative_to(ours))]
 
 
 def build_arguments(
@@ -193,6 +200,7 @@ def build_arguments(
     for key, value in environment.items():
         args += ["--setenv", key, value]
 
+    secrets = protected(software)
     made = {"/", "/usr", "/proc", "/dev", "/tmp", HOME}  # noqa: S108 - of the sandbox
     masks: list[str] = []
 
@@ -208,7 +216,7 @@ def build_arguments(
             parents(path)
         args.extend(["--ro-bind", places.get(path, str(path)), str(path)])
         made.add(str(path))
-        for secret in protected():
+        for secret in secrets:
             if secret.is_relative_to(path) and secret.exists():
                 args.extend(["--perms", "0755", "--tmpfs", str(secret)])
                 masks.append(str(secret))

@@ -25,7 +25,7 @@ from typing import Any
 
 from matassay.core import EnvironmentFailure
 
-from ._arguments import MASKED, RUN, Sources
+from ._arguments import MASKED, RUN, Sources, protected
 from ._channel import Channel
 from ._ipc import remove_ipc, remove_leftover_ipc
 from ._reader import Caps
@@ -166,6 +166,7 @@ class FolderWorkspace(Served):
             f"/etc/{name}" for name in ("ld.so.cache", "alternatives", "localtime", "fonts", "passwd", "group")
         ]
         readable += [str(path) for path in (self._software.base, self._software.prefix) if path is not None]
+        denied = [Path("/proc", name) for name in (*MASKED, "sysvipc")] + protected(self._software)
         return {
             "chroot": "/",
             "fs_mount": {HOME: f"{self._top}/home", "/tmp": f"{self._top}/tmp"},  # noqa: S108 - of the sandbox
@@ -175,7 +176,7 @@ class FolderWorkspace(Served):
                 f"{HOME}/{MANUALS}": f"{self._top}/{MANUALS}",
             },
             "fs_readable": [path for path in readable if Path(path).exists()],
-            "fs_denied": [f"/proc/{name}" for name in (*MASKED, "sysvipc") if Path("/proc", name).exists()],
+            "fs_denied": [str(path) for path in denied if path.exists()],
             "fs_writable": ["/dev/null", f"{self._top}/home", f"{self._top}/tmp"],  # noqa: S108 - our own
             "cwd": f"{self._top}/home",
             "clean_env": True,
