@@ -66,6 +66,8 @@ def base_environment(software: Software) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",  # nothing but the agent's own files in its folder
         # MPI on one machine, without a network.
         "OMPI_MCA_btl": "self,vader",
+        "OMPI_MCA_pml": "ob1",  # the others ask every network first, which takes longer than a small calculation
+        "OMPI_MCA_ess_singleton_isolated": "1",  # no daemon for a program that is started without mpirun
         "OMPI_MCA_plm_rsh_agent": "",
         "HYDRA_IFACE": "lo",
         "UCX_TLS": "posix,self",  # MPICH would take shared memory of System V, which is not to be had in a sandbox
