@@ -188,6 +188,67 @@ def test_what_is_changed_or_missing_counts() -> None:
     assert {"temperature_damping", "pressure"} <= set(found.unknown)
 
 
+CORE_SHELL = """units metal
+atom_style full
+fix csinfo all property/atom i_CSID
+read_data salt.data fix csinfo NULL CS-Info
+group cores type 1 2
+group shells type 3 4
+comm_modify vel yes
+pair_style born/coul/long/cs 5.0 6.0
+pair_coeff * * 0.0 1.0 0.0 0.0 0.0
+pair_coeff 3 3 487.0 0.23768 0.0 1.05 0.50
+pair_coeff 3 4 145134.0 0.23768 0.0 6.99 8.70
+pair_coeff 4 4 405774.0 0.23768 0.0 72.40 145.40
+bond_style harmonic
+bond_coeff * 54.8 0.0
+kspace_style ewald 1.0e-6
+timestep 0.0002
+compute cs all temp/cs cores shells
+thermo_modify temp cs
+velocity all create 1427 134 bias yes temp cs
+fix 1 all nvt temp 1427 1427 0.4
+fix_modify 1 temp cs
+run 500
+"""
+
+
+def salt() -> str:
+    """Two pairs of ions, each a core with its shell."""
+    ions = [(1, 3, 0.0, 0.0), (1, 3, 3.0, 3.0), (2, 4, 3.0, 0.0), (2, 4, 0.0, 3.0)]
+    charge = {1: 1.5005, 2: 2.5005, 3: -0.5005, 4: -3.5005}
+    atoms, bonds, pairs = [], [], []
+    for n, (core, shell, x, y) in enumerate(ions, 1):
+        atoms += [
+            f"{2 * n - 1} {n} {core} {charge[core]} {x} {y} 0",
+            f"{2 * n} {n} {shell} {charge[shell]} {x + 0.01} {y} 0",
+        ]
+        bonds.append(f"{n} 1 {2 * n - 1} {2 * n}")
+        pairs += [f"{2 * n - 1} {n}", f"{2 * n} {n}"]
+    box = "0 6 xlo xhi\n0 6 ylo yhi\n0 6 zlo zhi"
+    parts = {
+        "Masses": ["1 20.69", "2 31.905", "3 2.299", "4 3.545"],
+        "Atoms # full": atoms,
+        "Bonds": bonds,
+        "CS-Info": pairs,
+    }
+    head = f"salt\n\n8 atoms\n4 atom types\n4 bonds\n1 bond types\n\n{box}\n\n"
+    return head + "".join(f"{name}\n\n{chr(10).join(lines)}\n\n" for name, lines in parts.items())
+
+
+@needs_lammps
+def test_cores_and_shells() -> None:
+    found = load(CORE_SHELL, **{"salt.data": salt()})
+    assert found.refusal is None, found.refusal
+    v = found.values
+    assert (v["pair_styles"], v["bond_style"], v["kspace_style"]) == (["born/coul/long/cs"], "harmonic", "ewald")
+    assert (v["ensemble"], v["temperature"], v["run_steps"]) == ("nvt", [1427, 1427], [500])
+    assert v["type_charges"] == pytest.approx([1.5005, 2.5005, -0.5005, -3.5005])
+    other = load(CORE_SHELL.replace("54.8", "54.0"), **{"salt.data": salt()})
+    assert compare_forces(v["forces"], v["forces"], 1e-9) == (True, "")
+    assert not compare_forces(other.values["forces"], v["forces"], 1e-6)[0]
+
+
 HOSTILE = {
     "shell": "shell rm -rf /\nshell touch hacked\n",
     "shell by variable": "variable s string shell\n$s rm -rf /\n",
