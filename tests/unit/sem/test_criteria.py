@@ -349,7 +349,9 @@ def test_a_frozen_picture_keeps_its_data_bar_and_scale(monkeypatch: pytest.Monke
     desk.set("scan_rotation", 45)
     assert (s.mode, s.status_line(), s.scale_bar(), s._to_specimen(100, 50)) == ("frozen", line, bar, place)
     desk.press("go_live")
-    assert s.status_line() == "HV 30 kV  100 pA  WD " + f"{s.working_distance:.3f} mm  mag 4000 x  HFW 31.8 µm  SE  1 µs"
+    assert (
+        s.status_line() == "HV 30 kV  100 pA  WD " + f"{s.working_distance:.3f} mm  mag 4000 x  HFW 31.8 µm  SE  1 µs"
+    )
 
 
 @pytest.mark.parametrize("rotation", [0.0, 35.0, -90.0])

@@ -189,6 +189,14 @@ def test_rotation_turns_counter_clockwise() -> None:
     assert float(turned.mean(axis=0).var()) < 0.5 * float(view.mean(axis=0).var())
 
 
+@pytest.mark.parametrize(("row", "rows", "col", "cols"), [(0, 7, 0, 9), (5, 4, 7, 5), (-3, 20, -8, 31), (6, 1, 8, 1)])
+def test_a_piece_of_a_periodic_map(row: int, rows: int, col: int, cols: int) -> None:
+    """Also one that is larger than the map."""
+    a = np.arange(63).reshape(7, 9)
+    there = a[np.ix_(np.arange(row, row + rows) % 7, np.arange(col, col + cols) % 9)]
+    assert np.array_equal(imaging._piece(a, row, rows, col, cols), there)
+
+
 def test_views_agree_where_they_overlap() -> None:
     """Moving the stage by whole pixels moves the picture by as many; nothing else changes inside."""
     s = surface("tin_balls", 1)

@@ -64,7 +64,7 @@ class Metadata:
     user: str
     """Name of the user."""
     taken: str
-    """End of the scan on the instrument's clock, ISO 8601."""
+    """Begin of the scan on the instrument's clock, ISO 8601."""
     integration: int = 1
     """Frames averaged."""
     tiles: int = 1
