@@ -63,9 +63,17 @@ RESEARCH: tuple[Goal, ...] = (
     Goal("empty cell, least, ms", lambda r: r["workspace_ms"]["cell"]["least"], 1.0),
     Goal("verdict on an answer of 46 checks, least, ms", lambda r: r["grading_ms"]["answer"], 50.0),
     Goal("verdict on two VASP decks, least, ms", lambda r: r["grading_ms"]["decks"], 100.0),
+    Goal("LAMMPS asked about a deck, least, ms", lambda r: _number(r["probe_ms"]["lammps"]), 400.0),
+    Goal("pw.x asked about a deck, least, ms", lambda r: _number(r["probe_ms"]["quantum-espresso"])),
+    Goal("wannier90.x asked about a deck, least, ms", lambda r: _number(r["probe_ms"]["wannier90"])),
     Goal("all tasks by reference, s", lambda r: r["reference_suite"]["seconds"]),
 )
 """Of the research suite."""
+
+
+def _number(found: float | str) -> float | None:
+    """None where there is a reason instead of a figure."""
+    return None if isinstance(found, str) else found
 
 
 def goals_of(instrument: str) -> tuple[Goal, ...]:
