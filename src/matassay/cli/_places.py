@@ -17,16 +17,16 @@ from matassay.core import MatAssayError
 Given = TypeVar("Given", str, list[str], list[str] | None)
 
 
-def folder_named(text: str) -> Path:
-    """The folder of an option; no name is no folder, rather than the one we are in."""
-    if not text.strip():
+def folder_named(text: str | Path) -> Path:
+    """The folder of an option, or its default; no name is no folder, rather than the one we are in."""
+    if not str(text).strip():
         raise typer.BadParameter("the name of a folder is empty")
     return Path(text)
 
 
-def file_named(text: str) -> Path:
+def file_named(text: str | Path) -> Path:
     """The file or folder of an argument; as `folder_named`."""
-    if not text.strip():
+    if not str(text).strip():
         raise typer.BadParameter("the name of a file is empty")
     return Path(text)
 
