@@ -171,13 +171,15 @@ def _source(bait: dict[str, Any]) -> str | None:
         return str(matassay.__file__)
     if os.path.exists(bait["package"]) and os.listdir(bait["package"]):
         return bait["package"]
-    for folder, below, files in os.walk("/"):
-        if folder == "/":
-            below[:] = [name for name in below if name not in ("proc", "dev")]
-        for name in (*below, *files):
-            path = os.path.join(folder, name)
-            if "matassay" in name.lower() and not (os.path.isdir(path) and not os.listdir(path)):
-                return path
+    pending = ["/"]
+    while pending:  # a hundred thousand names: `os.walk` takes four times as long
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                folder = entry.is_dir(follow_symlinks=False)
+                if "matassay" in entry.name.lower() and not (folder and not os.listdir(entry.path)):
+                    return entry.path
+                if folder and entry.path not in ("/proc", "/dev"):
+                    pending.append(entry.path)
     return None
 
 

@@ -155,7 +155,7 @@ def protected(software: Software) -> list[Path]:
     ours = root if (root := _software.checkout()) is not None else package
     places = [Path("/usr"), *binds(software)]
     copies = {copy for place in places for where in _PACKAGES for copy in place.glob(f"{where}/{package.name}")}
-    return [ours, *sorted(copy for copy in copies if copy.is_dir() and not copy.is_relative_to(ours))]
+    return [ours, *sorted(copy for copy in copies if copy.is_dir() and copy != ours)]
 
 
 def build_arguments(

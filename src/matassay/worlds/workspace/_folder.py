@@ -79,7 +79,7 @@ class FolderWorkspace(Served):
         remove_leftovers()
         top = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         top.chmod(0o755)
-        for name in ("home", "tmp", "run"):
+        for name in ("home", "tmp", "shm", "run"):
             (top / name).mkdir(mode=0o755)
         for folder, files in ((INPUTS, self._inputs), (MANUALS, self._manuals)):
             place = top / "home" / folder
@@ -103,7 +103,7 @@ class FolderWorkspace(Served):
             (top / "run" / "calls").chmod(0o444)
         if self._uid is not None:
             # Only what is the agent's: task files stay root's.
-            for name in ("home", "tmp"):
+            for name in ("home", "tmp", "shm"):
                 os.chown(top / name, self._uid, self._uid)
         return top
 
@@ -166,10 +166,16 @@ class FolderWorkspace(Served):
             f"/etc/{name}" for name in ("ld.so.cache", "alternatives", "localtime", "fonts", "passwd", "group")
         ]
         readable += [str(path) for path in (self._software.base, self._software.prefix) if path is not None]
-        denied = [Path("/proc", name) for name in (*MASKED, "sysvipc")] + protected(self._software)
+        denied = [Path("/proc", name) for name in (*MASKED, "sysvipc")]
+        # Only what lies in one of these: what lies around them, as a checkout around its environment, is not shown.
+        denied += [path for path in protected(self._software) if any(path.is_relative_to(top) for top in readable)]
         return {
             "chroot": "/",
-            "fs_mount": {HOME: f"{self._top}/home", "/tmp": f"{self._top}/tmp"},  # noqa: S108 - of the sandbox
+            "fs_mount": {
+                HOME: f"{self._top}/home",
+                "/tmp": f"{self._top}/tmp",  # noqa: S108 - of the sandbox
+                "/dev/shm": f"{self._top}/shm",  # noqa: S108 - likewise; MPI and multiprocessing do not run without
+            },
             "fs_mount_ro": {
                 RUN: f"{self._top}/run",
                 f"{HOME}/{INPUTS}": f"{self._top}/{INPUTS}",
@@ -177,7 +183,7 @@ class FolderWorkspace(Served):
             },
             "fs_readable": [path for path in readable if Path(path).exists()],
             "fs_denied": [str(path) for path in denied if path.exists()],
-            "fs_writable": ["/dev/null", f"{self._top}/home", f"{self._top}/tmp"],  # noqa: S108 - our own
+            "fs_writable": ["/dev/null", *(f"{self._top}/{name}" for name in ("home", "tmp", "shm"))],
             "cwd": f"{self._top}/home",
             "clean_env": True,
             "env": self._environment,
