@@ -18,7 +18,7 @@ def list_tasks(
     prefix: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID", callback=task_named, help="Ids, or beginnings of ids that end at a part: instruments/xrd."
+            metavar="PREFIX", callback=task_named, help="Ids, or beginnings of ids that end at a part: instruments/xrd."
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Table for people or JSON for scripts.")] = Format.TABLE,

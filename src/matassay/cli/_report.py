@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def report(
     logdir: Annotated[
         list[Path],
-        typer.Argument(metavar="FOLDER", parser=folder_named, help="Folders of logs; give those of baselines as well."),
+        typer.Argument(metavar="LOGDIR", parser=folder_named, help="Folders of logs; give those of baselines as well."),
     ],
     out: Annotated[
         Path | None,
@@ -65,8 +66,8 @@ def report(
         summary = summarise(results, settings)
         _tell_idle(idle_overrules(results, overrules))
         if format is Format.JSON:
-            where = {"html": str(files.html), "csv": str(files.csv), "json": str(files.json)}
-            real.json({**summary.to_json(), "files": where})
+            where = {name: str(path) for name, path in vars(files).items() if path is not None}
+            real.json({**json.loads(files.json.read_text("utf-8")), "files": where})
             return
         real.table(_summary_table(summary, real.console))
         real.lines("", *(f"report  {path}" for path in (files.html, files.csv, files.json, files.failures) if path))
@@ -256,7 +257,7 @@ def _path(location: str) -> Path:
 
 
 def view(
-    logdir: Annotated[Path, typer.Argument(metavar="FOLDER", parser=folder_named, help="Folder of logs.")] = Path(
+    logdir: Annotated[Path, typer.Argument(metavar="LOGDIR", parser=folder_named, help="Folder of logs.")] = Path(
         "logs"
     ),
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the viewer.")] = 7575,

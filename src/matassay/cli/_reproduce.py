@@ -24,7 +24,8 @@ SHOWN = 12
 
 def reproduce(
     prefix: Annotated[
-        list[str], typer.Argument(metavar="ID", callback=task_named, help="Research tasks: ids, or beginnings of ids.")
+        list[str],
+        typer.Argument(metavar="PREFIX", callback=task_named, help="Research tasks: ids, or beginnings of ids."),
     ],
     seed: Annotated[int, typer.Option(min=0, metavar="K", help="Seed; the stored references are of seed 0.")] = 0,
     dear: Annotated[

@@ -54,7 +54,7 @@ class GuidanceChoice(StrEnum):
 def run(
     prefix: Annotated[
         list[str],
-        typer.Argument(metavar="ID", callback=task_named, help="Task ids, or beginnings of ids: instruments/xrd."),
+        typer.Argument(metavar="PREFIX", callback=task_named, help="Task ids, or beginnings of ids: instruments/xrd."),
     ],
     agent: Annotated[
         AgentName | None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def verify(
     prefix: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID", callback=task_named, help="Task ids, or beginnings of ids.  [default: all]"),
+        typer.Argument(metavar="PREFIX", callback=task_named, help="Task ids, or beginnings of ids.  [default: all]"),
     ] = None,
     check: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this check (A1, B3, ...); may be repeated.")

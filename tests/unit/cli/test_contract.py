@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -369,10 +370,14 @@ def test_help_and_version(shell):
 
 
 @pytest.fixture
-def logs(shell):
-    """A folder with a model's place taken by the null agent, and one of the reference."""
-    shell("run", LAMP, UNGRADABLE, "--agent", "reference", "--seeds", "2", "--log-dir", "ref")
-    shell("run", LAMP, "--agent", "null", "--seeds", "2", "--log-dir", "null")
+def logs(shell, tmp_path_factory):
+    """A folder with a model's place taken by the null agent, and one of the reference; run once, then copied."""
+    made = tmp_path_factory.getbasetemp() / "logs-of-the-toy"
+    if not made.exists():
+        shell("run", LAMP, UNGRADABLE, "--agent", "reference", "--seeds", "2", "--log-dir", made / "ref")
+        shell("run", LAMP, "--agent", "null", "--seeds", "2", "--log-dir", made / "null")
+    for name in ("ref", "null"):
+        shutil.copytree(made / name, name)
 
 
 def test_report(shell, logs):
@@ -382,7 +387,9 @@ def test_report(shell, logs):
     rates = {r["agent"]: r["success"]["rate"] for r in found["tables"]["overall"]}
     assert rates == {"reference": 1.0, "null": 0.0}
     assert found["runs"][0]["settings"]["observation mode"] == "screenshot"
-    assert all(Path(p).parent == Path("out") and Path(p).is_file() for p in found["files"].values())
+    files = found.pop("files")
+    assert found == json.loads(Path(files["json"]).read_text())
+    assert all(Path(p).parent == Path("out") and Path(p).is_file() for p in files.values())
     table = shell("report", "ref")
     assert table.code == 0
     assert re.search(r"all\s+reference\s+full\s+2 of 4\s+100.0%", table.out)
