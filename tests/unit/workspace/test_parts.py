@@ -176,7 +176,7 @@ def test_no_more_is_looked_at_than_is_needed(monkeypatch: pytest.MonkeyPatch) ->
     """A look at many processes of many mappings takes longer than they need to go on."""
     looked: list[int] = []
     monkeypatch.setattr(_watchdog, "members", lambda namespace: [1, 2, 3, 4])
-    monkeypatch.setattr(_watchdog, "_resident", lambda pid: looked.append(pid) or 100)
+    monkeypatch.setattr(_watchdog, "_resident", lambda pid, room: looked.append(pid) or 100)
     for name in ("_mappings", "_sockets", "_queued", "_names"):
         monkeypatch.setattr(_watchdog, name, lambda pid: 0)
     monkeypatch.setattr(_watchdog, "_descriptors", lambda pid: [f"pipe:[{pid // 3}]", "/dev/null"])
@@ -185,6 +185,11 @@ def test_no_more_is_looked_at_than_is_needed(monkeypatch: pytest.MonkeyPatch) ->
     looked.clear()
     assert _watchdog.measure("pid:[1]", 1, 150 + pipe).largest == 2
     assert looked == [1, 2]
+
+
+def test_large_tables_of_pages_are_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_watchdog, "_sum", lambda path, keys: {"status": 50, "smaps_rollup": 7}[Path(path).name])
+    assert (_watchdog._resident(1, 40), _watchdog._resident(1, 60)) == (50, 57)
 
 
 def test_shared_memory_of_killed_hosts_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

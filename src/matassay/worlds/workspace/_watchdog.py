@@ -76,7 +76,7 @@ def measure(namespace: str, spare: int, limit: int) -> Usage:
     pids = members(namespace)
     locks = _locks({str(pid).encode() for pid in pids})
     for pid in pids:
-        own = _resident(pid) + _mappings(pid) * _MAPPING + locks.get(str(pid).encode(), 0) * _LOCK
+        own = _resident(pid, limit - total) + _mappings(pid) * _MAPPING + locks.get(str(pid).encode(), 0) * _LOCK
         links = _descriptors(pid)
         own += links.count("anon_inode:[eventpoll]") * len(links) * _WATCHED
         own += links.count("anon_inode:inotify") * _QUEUE
@@ -102,16 +102,20 @@ def _names(pid: int) -> int:
     return count
 
 
-def _resident(pid: int) -> int:
+def _resident(pid: int, room: int) -> int:
+    """Memory of a process and tables of its pages; of the tables alone if they exceed the room that is left."""
+    tables = _sum(f"/proc/{pid}/status", (b"VmPTE:",))
+    if tables > room:  # to walk them takes as long as to fill them
+        return tables
+    return tables + _sum(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
+
+
+def _sum(path: str, keys: tuple[bytes, ...]) -> int:
     total = 0
     try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as stream:  # noqa: PTH123 - ten times a second
+        with open(path, "rb") as stream:  # noqa: PTH123 - ten times a second
             for line in stream:
-                if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")):
-                    total += int(line.split()[1]) * 1024
-        with open(f"/proc/{pid}/status", "rb") as stream:  # noqa: PTH123 - as above
-            for line in stream:
-                if line.startswith(b"VmPTE:"):
+                if line.startswith(keys):
                     total += int(line.split()[1]) * 1024
     except OSError:
         return total
