@@ -36,21 +36,23 @@ def run(probe: Probe | None) -> dict[str, Any]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         environment = {**os.environ, "PATH": f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}", "HOME": folder}
-        try:
-            done = subprocess.run(
-                probe.argv,
-                cwd=home,
-                env=environment,
-                capture_output=True,
-                timeout=probe.seconds,
-                stdin=subprocess.DEVNULL,
-            )
-        except subprocess.TimeoutExpired:
-            return {"exit_code": None, "timed_out": True, "stdout": "", "stderr": "", "files": {}}
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            probe.argv, cwd=home, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+        ) as process:
+            try:
+                stdout, stderr = process.communicate(timeout=probe.seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return {"exit_code": None, "timed_out": True, "stdout": "", "stderr": "", "files": {}}
+            finally:
+                # A sandbox takes MPICH's shared memory with it; here it would stay until the machine starts anew.
+                for left in Path("/dev/shm").glob(f"mpich_shm_{process.pid:x}_*"):
+                    left.unlink()
         return {
-            "exit_code": done.returncode,
+            "exit_code": process.returncode,
             "timed_out": False,
-            "stdout": done.stdout.decode(errors="replace"),
-            "stderr": done.stderr.decode(errors="replace"),
+            "stdout": stdout.decode(errors="replace"),
+            "stderr": stderr.decode(errors="replace"),
             "files": {n: (home / n).read_text() if (home / n).exists() else None for n in probe.outputs},
         }
