@@ -88,6 +88,6 @@ def test_a_reference_is_made_again(logs: Path, capsys: pytest.CaptureFixture[str
 
 def test_what_is_no_research_task_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "research/nowhere"]) == 2
-    assert "no research task begins with 'research/nowhere'" in capsys.readouterr().err
+    assert "no task id begins with 'research/nowhere'" in capsys.readouterr().err
     assert main(["grade", "instruments/xrd/s01-select-specimen", "."]) == 2
     assert "only research tasks leave files" in capsys.readouterr().err
