@@ -13,7 +13,8 @@ import spglib
 import yaml
 
 import matassay
-from matassay.core import EnvironmentFailure
+from matassay.core import Artefact, EnvironmentFailure, Evidence
+from matassay.grading.decks import deck_criteria
 from matassay.worlds.workspace import find_software
 
 STUDY = Path(matassay.__file__).parent / "suites" / "research" / "studies" / "202603_si_ge_interface"
@@ -404,6 +405,46 @@ def test_stored_frequencies_scale_with_the_isotopes(tersoff):
         expected = tersoff[element]["gamma"] * np.sqrt(natural / given["masses_u"][element])
         assert reference[element]["gamma_optical_THz"] == pytest.approx(expected, rel=2e-4)
         assert reference[element]["lattice_constant_A"] == pytest.approx(tersoff[element]["a"], abs=1e-9)
+
+
+# --- 018: decks -----------------------------------------------------------------------------------------------------
+
+RIGHT = """PREC = Accurate
+ENCUT = 420
+EDIFF = 1E-8
+ISMEAR = 0
+SIGMA = 0.05
+LREAL = .FALSE.
+ADDGRID = .TRUE.
+"""
+
+
+@cache
+def _silicon_criteria():
+    return deck_criteria(yaml.safe_load((_task(18) / "task.yaml").read_text("utf-8"))["decks"][0], _task(18))
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ("", set()),
+        ("LSORBIT = F\nLUSE_VDW = F\nEFIELD = 0\nIMAGES = 0\nML_LMLFF = F\n", set()),
+        ("LSORBIT = T\n", {"si_lnoncollinear"}),
+        ("LNONCOLLINEAR = T\n", {"si_lnoncollinear"}),
+        ("LUSE_VDW = T\n", {"si_luse_vdw"}),
+        ("EFIELD = 0.1\nIDIPOL = 3\n", {"si_efield"}),
+        ("IMAGES = 3\n", {"si_images"}),
+        ("ML_LMLFF = T\nML_MODE = run\n", {"si_ml_lmlff"}),
+        ("ENCUT = 403\n", {"si_encut"}),
+        ("ENCUT = 403.39\n", set()),
+    ],
+)
+def test_decks_that_compute_something_else_fail_by_that(change, wrong):
+    tags = RIGHT.replace("ENCUT = 420\n", "") if "ENCUT" in change else RIGHT
+    deck = {"INCAR": tags + change, "KPOINTS": "k\n0\nGamma\n4 4 4\n", "POTCAR.spec": "Si\n"}
+    deck["POSCAR"] = (_task(18) / "reference" / "Si.vasp").read_text("utf-8")
+    evidence = Evidence({"collected": {}}, tuple(Artefact.of(f"Si/{n}", t.encode()) for n, t in deck.items()))
+    assert {c.name for c in _silicon_criteria() if not c.check(evidence, {}).holds} == wrong
 
 
 # --- the tasks' files --------------------------------------------------------------------------------------------------

@@ -19,6 +19,15 @@ MISSES = (
         {"a_parallel = np.sum(modulus * thickness / a) / np.sum(modulus * thickness / a**2)": "a_parallel = a[0]"},
     ),
     Miss(
+        "textbook_balance",
+        "van de Walle's form, which weights the constants themselves: the energy of the strained area, not the one asked for",
+        {
+            "a_parallel = np.sum(modulus * thickness / a) / np.sum(modulus * thickness / a**2)": (
+                "a_parallel = np.sum(modulus * thickness * a) / np.sum(modulus * thickness)"
+            )
+        },
+    ),
+    Miss(
         "uniaxial_poisson",
         "normal strain with one in-plane direction only: -C12/C11 instead of -2 C12/C11",
         {"normal = -2 * c12 / c11 * strain": "normal = -c12 / c11 * strain"},
@@ -51,15 +60,6 @@ MISSES = (
 )
 
 ALTERNATIVES = (
-    Miss(
-        "closed_formula_of_van_de_walle",
-        "the textbook form, which weights the lattice constants themselves by stiffness and thickness",
-        {
-            "a_parallel = np.sum(modulus * thickness / a) / np.sum(modulus * thickness / a**2)": (
-                "a_parallel = np.sum(modulus * thickness * a) / np.sum(modulus * thickness)"
-            )
-        },
-    ),
     Miss(
         "other_stacking_origin",
         "the mirrored order of the two lateral shifts and another lateral origin",

@@ -56,6 +56,11 @@ MISSES = (
     ),
     Miss("unweighted_mesh", "irreducible points averaged without their weights", {", weights=weights)": ")"}),
     Miss(
+        "coarse_mesh",
+        "four points per axis from Gamma on, for a mean that is to be converged",
+        {"[20, 20, 20]": "[4, 4, 4]"},
+    ),
+    Miss(
         "acoustic_only",
         "mean over the acoustic branches alone",
         {"spectrum.mean(axis=1)": "spectrum[:, :3].mean(axis=1)"},

@@ -63,6 +63,11 @@ MISSES = (
         "the radiation limit: all that can propagate in germanium passes",
         {"return from_ge / (from_si + from_ge)": "return np.minimum(from_ge / from_si, 1.0)"},
     ),
+    Miss(
+        "isotropic",
+        "a quarter of the speed, as if velocities had no preferred directions",
+        {"    return 100.0 * total / len(operations)": "    return 25.0 * np.sqrt((velocity**2).sum(axis=-1))"},
+    ),
 )
 
 ALTERNATIVES = (

@@ -73,6 +73,18 @@ MISSES = (
         "lifetimes for bins that have no modes",
         {"tau = np.where(filled, lifetime(centres, model[element]), 0)": "tau = lifetime(centres, model[element])"},
     ),
+    Miss(
+        "own_frequencies",
+        "heat capacities of the modes at their own frequencies instead of the centre of their bin",
+        {
+            "    heat = modes * BOLTZMANN * x**2 * np.exp(x) / (np.exp(x) - 1) ** 2\n": (
+                "    x = PLANCK * np.where(frequency > 0, frequency, 1) * 1e12 / (BOLTZMANN * temperature)\n"
+                "    each = (frequency > 0) * BOLTZMANN * x**2 * np.exp(x) / (np.exp(x) - 1) ** 2\n"
+                "    each *= (weight / weight.sum() / volume)[:, None]\n"
+                "    heat = np.histogram(frequency.ravel(), edges, weights=each.ravel())[0]\n"
+            )
+        },
+    ),
 )
 
 ALTERNATIVES = (

@@ -12,6 +12,16 @@ MISSES = (
         },
     ),
     Miss(
+        "narrower_inner_part",
+        "a quarter left out at either end instead of a fifth",
+        {
+            "si = (x > 0.2 * lengths[0]) & (x < 0.8 * lengths[0])": "si = (x > 0.25 * lengths[0]) & (x < 0.75 * lengths[0])",
+            "ge = (x > interface + 0.2 * lengths[1]) & (x < interface + 0.8 * lengths[1])": (
+                "ge = (x > interface + 0.25 * lengths[1]) & (x < interface + 0.75 * lengths[1])"
+            ),
+        },
+    ),
+    Miss(
         "neighbouring_cells",
         "the jump between the two cells at the interface instead of the extrapolated one",
         {
