@@ -433,6 +433,7 @@ def _silicon_criteria():
         ("LNONCOLLINEAR = T\n", {"si_lnoncollinear"}),
         ("LUSE_VDW = T\n", {"si_luse_vdw"}),
         ("EFIELD = 0.1\nIDIPOL = 3\n", {"si_efield"}),
+        ("EFIELD_PEAD = 0 0 0.01\n", {"si_efield_pead"}),
         ("IMAGES = 3\n", {"si_images"}),
         ("ML_LMLFF = T\nML_MODE = run\n", {"si_ml_lmlff"}),
         ("ENCUT = 403\n", {"si_encut"}),
