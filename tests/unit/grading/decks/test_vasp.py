@@ -364,6 +364,28 @@ def test_cutoff_without_potcar_cannot_be_told() -> None:
     assert charged.values["charge"] == 1
 
 
+@pytest.mark.parametrize(
+    ("incar", "refused"),
+    [
+        ("NBANDS = 3", True),
+        ("NBANDS = 4", False),
+        ("NBANDS = 4\nISPIN = 2", False),
+        ("NBANDS = 7\nLSORBIT = T", True),
+        ("NBANDS = 8\nLNONCOLLINEAR = T", False),
+        ("NBANDS = 3\nNELECT = 6", False),
+    ],
+)
+def test_bands_must_hold_the_electrons(incar: str, refused: bool) -> None:
+    found = read(incar, context={"ZVAL": {"Si": 4}}).refusal
+    assert (found is not None) == refused, found
+
+
+def test_the_old_switch_of_dispersion() -> None:
+    assert values("LVDW = .TRUE.")["IVDW"] == values("IVDW = 1")["IVDW"] == 10
+    assert values("LVDW = .TRUE.\nIVDW = 11")["IVDW"] == 11
+    assert values("LVDW = .FALSE.")["IVDW"] == 0
+
+
 def test_groups_and_quotes() -> None:
     found = values(
         'WANNIER90_WIN = "\nnum_wann = 8\nENCUT = 3\n"\nENCUT = 400\nKERNEL_TRUNCATION {\n LTRUNCATE = T\n}\nNSW = 3; POTIM = 1'

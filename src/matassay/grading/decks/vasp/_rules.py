@@ -6,6 +6,7 @@ OUTCAR of public runs where it prints the tag.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -167,6 +168,9 @@ class _Rules:
 
     def exchange(self) -> None:
         v = self.v
+        if v.get("LVDW") and "IVDW" not in self.b.explicit:
+            # VASP Wiki, page IVDW (revision of 2022): the switch of earlier versions still does this.
+            self.b.put("IVDW", 10, "LVDW switches D2 on", explicit=True)
         hybrid = v["LHFCALC"]
         self.follow("ISYM", 3 if hybrid else 2, "PAW, by LHFCALC")
         exact = 1.0 if v["LRHFCALC"] else 0.25 if hybrid else 0.0
@@ -238,6 +242,11 @@ class _Rules:
                 total = sum(n * float(valences[label]) for n, label in zip(self.poscar.counts, labels, strict=True))
                 self.follow("NELECT", total, "valence electrons of the POTCAR", unit="e")
                 self.b.put("charge", total - float(self.v["NELECT"]), "NELECT against the POTCAR", unit="e")
+                # Two electrons a band, in each spin channel the half; one where bands are spinors.
+                room = self.v.get("NBANDS", math.inf) * (1 if self.v["LNONCOLLINEAR"] else 2)
+                if 0 < room < float(self.v["NELECT"]):
+                    text = f"NBANDS = {self.v['NBANDS']}: the number of bands is not sufficient to hold all electrons"
+                    self.b.complain("INCAR", text)
         except KeyError as missing:
             self.b.cannot_tell("ENCUT", f"nothing is known of the POTCAR {missing}")
         self.b.cannot_tell("ENCUT", "it is not set, and its default is in the POTCAR, which is no part of the deck")
