@@ -9,6 +9,7 @@ Weber come with LAMMPS:
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import sys
 from collections.abc import Mapping, Sequence
@@ -108,6 +109,8 @@ class Engine:
 
         module = _library()
         self._lammps = module.lammps(cmdargs=["-screen", "none", "-log", "none", "-nocite"])
+        # Without it MPI leaves its shared memory on the machine.
+        atexit.register(self._lammps.finalize)
         command = self._lammps.command
         command("units metal")
         command("atom_style atomic")
