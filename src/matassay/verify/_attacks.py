@@ -171,12 +171,16 @@ def _source(bait: dict[str, Any]) -> str | None:
         return str(matassay.__file__)
     if os.path.exists(bait["package"]) and os.listdir(bait["package"]):
         return bait["package"]
+    # The folders on the way to the environment, which may lie in a checkout, with nothing else in them.
+    way = {str(path.parent): [path.name] for path in (Path(sys.prefix), *Path(sys.prefix).parents)}
     pending = ["/"]
     while pending:  # a hundred thousand names: `os.walk` takes four times as long
         with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in entries:
                 folder = entry.is_dir(follow_symlinks=False)
-                if "matassay" in entry.name.lower() and not (folder and not os.listdir(entry.path)):
+                if "matassay" in entry.name.lower() and not (
+                    folder and os.listdir(entry.path) in ([], way.get(entry.path))
+                ):
                     return entry.path
                 if folder and entry.path not in ("/proc", "/dev"):
                     pending.append(entry.path)
