@@ -82,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _plain_warnings() as said:
             app(args=args, prog_name="matassay")
     except SystemExit as end:
+        if end.code == INTERRUPTED:  # what Typer makes of Ctrl-C
+            say("Interrupted.")
         return end.code if isinstance(end.code, int) else BAD_USE if end.code else DONE
     except KeyboardInterrupt:
         say("Interrupted.")
