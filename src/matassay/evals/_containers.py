@@ -384,7 +384,7 @@ class EngineWorkspace:
 
     async def _end(self) -> None:
         for _ in range(3):
-            if not (await self._ask("end", {"seconds": 10.0}, takes=10.0))["left"]:
+            if not (await self._ask("end", {"seconds": 3.0}, takes=3.0))["left"]:
                 return
             # Kills those who wait for the answer as well, so that there is none.
             with_all = self._ask("end", {"seconds": 0.0, "hard": True}, again=False)
