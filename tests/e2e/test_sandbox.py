@@ -326,17 +326,9 @@ print([(row.name, row.seen) for row in report.rows if row.held is False])
 
 @ordinary
 @pytest.mark.slow
-@pytest.mark.timeout(360)
 def test_it_holds_for_an_ordinary_user_without_control_groups() -> None:
-    for again in (2, 1, 0):
-        reply = subprocess.run([sys.executable, "-c", USER], capture_output=True, text=True, timeout=110, check=False)
-        limits, still_open = reply.stdout.splitlines() or ("", reply.stderr)
-        assert limits == "rlimits and watchdog | 4242 (ours)", reply.stderr
-        # A watchdog looks ten times a second. On a busy machine a look can come late for the fastest way to fill memory,
-        # and for that one alone: it is ended all the same, above its limit. Three times in a row is a fault.
-        if not (again and still_open.startswith("[('page_tables', 'took ") and still_open.count("(") == 1):
-            break
-    assert still_open == "[]"
+    reply = subprocess.run([sys.executable, "-c", USER], capture_output=True, text=True, timeout=110, check=False)
+    assert reply.stdout.splitlines() == ["rlimits and watchdog | 4242 (ours)", "[]"], reply.stderr
 
 
 CROWDED = """
@@ -363,9 +355,12 @@ async def main():
     one, other = (open_workspace(inputs={}, software=bare_software()) for _ in range(2))
     await one.start(); await other.start()
     await one.run(["python3", "-c", FILL], timeout=20)
-    while True:
-        try: print(await one.read("said", 100)); break
-        except OSError: await asyncio.sleep(0.05)
+    said = b""
+    while not said:  # it is there before anything is in it
+        try: said = await one.read("said", 100)
+        except OSError: pass
+        await asyncio.sleep(0.05)
+    print(said)
     print((await other.run(["echo", "alive"])).stdout)
     await other.run(["sh", "-c", "echo a > answer.json; mkdir d e; echo b > d/in; echo c > e/in; chmod 400 d; chmod 0 e ."])
     print(sorted((await other.conclude()).files))

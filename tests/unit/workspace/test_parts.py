@@ -176,7 +176,7 @@ def test_no_more_is_looked_at_than_is_needed(monkeypatch: pytest.MonkeyPatch) ->
     """A look at many processes of many mappings takes longer than they need to go on."""
     looked: list[int] = []
     monkeypatch.setattr(_watchdog, "members", lambda namespace: [1, 2, 3, 4])
-    monkeypatch.setattr(_watchdog, "_resident", lambda pid, room: looked.append(pid) or 100)
+    monkeypatch.setattr(_watchdog, "_resident", lambda pid: looked.append(pid) or 100)
     for name in ("_mappings", "_sockets", "_queued", "_names"):
         monkeypatch.setattr(_watchdog, name, lambda pid: 0)
     monkeypatch.setattr(_watchdog, "_descriptors", lambda pid: [f"pipe:[{pid // 3}]", "/dev/null"])
@@ -188,8 +188,19 @@ def test_no_more_is_looked_at_than_is_needed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_large_tables_of_pages_are_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_watchdog, "_sum", lambda path, keys: {"status": 50, "smaps_rollup": 7}[Path(path).name])
-    assert (_watchdog._resident(1, 40), _watchdog._resident(1, 60)) == (50, 57)
+    found = {b"VmPTE:": 50, b"RssAnon:": 6, b"RssShmem:": 3, b"Pss_Anon:": 5, b"Pss_Shmem:": 2}
+    looked: list[str] = []
+
+    def told(path: str, keys: tuple[bytes, ...]) -> int:
+        looked.append(Path(path).name)
+        return sum(found[key] for key in keys)
+
+    monkeypatch.setattr(_watchdog, "_sum", told)
+    monkeypatch.setattr(_watchdog, "_WALKED", 60)
+    assert (_watchdog._resident(1), looked) == (57, ["status", "smaps_rollup"])
+    looked.clear()
+    monkeypatch.setattr(_watchdog, "_WALKED", 40)
+    assert (_watchdog._resident(1), looked) == (59, ["status", "status"])
 
 
 def test_shared_memory_of_killed_hosts_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

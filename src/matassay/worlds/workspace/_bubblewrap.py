@@ -183,14 +183,17 @@ class Bubblewrap(Served):
         """Hold the whole sandbox to its memory: first the largest program goes, then, if that does not help, all."""
         assert self._dead is not None
         namespace = os.readlink(f"/proc/{self._pid}/ns/pid")  # noqa: PTH115 - it is no path
-        warned = False
+        clock = asyncio.get_running_loop().time
+        pause, warned, before, then = _watchdog.INTERVAL, False, 0, clock()
         while not self._dead.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._dead.wait(), _watchdog.INTERVAL)
+                await asyncio.wait_for(self._dead.wait(), pause)
                 return
             usage = await asyncio.to_thread(_watchdog.measure, namespace, self._pid, self._limits.memory)
+            now, pause = clock(), _watchdog.INTERVAL  # who is killed needs time to go
             if usage.total <= self._limits.memory:
                 warned = False
+                pause = _watchdog.pause(self._limits.memory - usage.total, (usage.total - before) / (now - then))
             elif warned or usage.largest is None:
                 self._end = f"it used more than {self._limits.memory} bytes of memory"
                 self._kill()
@@ -198,6 +201,7 @@ class Bubblewrap(Served):
                 warned = True
                 with contextlib.suppress(OSError):
                     os.kill(usage.largest, signal.SIGKILL)
+            before, then = usage.total, now
 
     # --- end ------------------------------------------------------------------------------------------------
 

@@ -13,8 +13,12 @@ import contextlib
 import os
 from dataclasses import dataclass
 
-#: Time between two looks, s.
-INTERVAL = 0.1
+#: Longest and shortest time between two looks, s.
+INTERVAL, SHORTEST = 0.1, 0.01
+
+#: Tables of pages from which on they are not walked, bytes: in these a process has what fills twice the usual limit, and
+#: a walk takes 10 ms. One that spreads its memory thinly fills tables as fast as they can be walked.
+_WALKED = 16 * 1024**2
 
 #: Memory that a name in a folder takes in the kernel, bytes.
 _NAME = 1024
@@ -43,6 +47,24 @@ class Usage:
     """Memory, bytes."""
     largest: int | None
     """Process that has most of it, if any has."""
+
+
+def pause(room: float, growth: float) -> float:
+    """Time until the next look, s: half of that in which the room is filled, so that no growth is seen too late.
+
+    Parameters
+    ----------
+    room : float
+        Memory that is left, bytes.
+    growth : float
+        What came between the last two looks, bytes/s.
+
+    Examples
+    --------
+    >>> pause(4e9, 1e6), pause(4e9, -1e9), round(pause(1e8, 1e9), 3), pause(-1e6, 1e9)
+    (0.1, 0.1, 0.05, 0.01)
+    """
+    return INTERVAL if growth <= 0 else min(INTERVAL, max(SHORTEST, room / growth / 2))
 
 
 def members(namespace: str) -> list[int]:
@@ -76,7 +98,7 @@ def measure(namespace: str, spare: int, limit: int) -> Usage:
     pids = members(namespace)
     locks = _locks({str(pid).encode() for pid in pids})
     for pid in pids:
-        own = _resident(pid, limit - total) + _mappings(pid) * _MAPPING + locks.get(str(pid).encode(), 0) * _LOCK
+        own = _resident(pid) + _mappings(pid) * _MAPPING + locks.get(str(pid).encode(), 0) * _LOCK
         links = _descriptors(pid)
         own += links.count("anon_inode:[eventpoll]") * len(links) * _WATCHED
         own += links.count("anon_inode:inotify") * _QUEUE
@@ -102,11 +124,11 @@ def _names(pid: int) -> int:
     return count
 
 
-def _resident(pid: int, room: int) -> int:
-    """Memory of a process and tables of its pages; of the tables alone if they exceed the room that is left."""
+def _resident(pid: int) -> int:
+    """Memory of a process and tables of its pages; where these are large, shared pages count whole, not in proportion."""
     tables = _sum(f"/proc/{pid}/status", (b"VmPTE:",))
-    if tables > room:  # to walk them takes as long as to fill them
-        return tables
+    if tables > _WALKED:
+        return tables + _sum(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:"))
     return tables + _sum(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
 
 
