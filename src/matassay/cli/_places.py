@@ -18,16 +18,19 @@ Given = TypeVar("Given", str, list[str], list[str] | None)
 
 
 def folder_named(text: str | Path) -> Path:
-    """The folder of an option, or its default; no name is no folder, rather than the one we are in."""
-    if not str(text).strip():
-        raise typer.BadParameter("the name of a folder is empty")
-    return Path(text)
+    """The folder of an option, or its default."""
+    return _named(text, "folder")
 
 
 def file_named(text: str | Path) -> Path:
-    """The file or folder of an argument; as `folder_named`."""
+    """The file or folder of an argument, or its default."""
+    return _named(text, "file")
+
+
+def _named(text: str | Path, what: str) -> Path:
+    """No name is no place, rather than the folder we are in."""
     if not str(text).strip():
-        raise typer.BadParameter("the name of a file is empty")
+        raise typer.BadParameter(f"the name of a {what} is empty")
     return Path(text)
 
 

@@ -28,6 +28,9 @@ FAILURES: Final = (
     Failure.UNCLASSIFIED,
 )
 
+#: The same in groups, as the paper has them.
+FAILURE_GROUPS: Final = {"scientific": FAILURES[:2], "operational": FAILURES[2:4], "other": FAILURES[4:]}
+
 
 @dataclass(frozen=True)
 class Overrule:
@@ -40,9 +43,6 @@ class Overrule:
     why: str
     """Why, in words."""
 
-
-#: The same in groups, as the paper has them.
-FAILURE_GROUPS: Final = {"scientific": FAILURES[:2], "operational": FAILURES[2:4], "other": FAILURES[4:]}
 
 Overrules = Mapping[str, Overrule]
 """What people found out about failed runs, by `run_key`; it stands above the rules."""

@@ -189,6 +189,7 @@ def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:
 
     quarters = _conditions.quarters(summary)
     kinds, failures = _conditions.kinds(summary), _conditions.failures(summary, overrules)
+    runs = _conditions.failed_runs(summary, overrules)
     own = [q for q in quarters if not q.subject.baseline] or quarters
     failed = [f for f in failures if not f.subject.baseline] or failures
     # The SVG is ours: matplotlib escapes the texts in it.
@@ -210,8 +211,8 @@ def _four(summary: Summary, overrules: Overrules) -> dict[str, Any]:
         "failures": failures if any(sum(f.counts.values()) for f in failures) else [],
         "failure_names": _conditions.FAILURES,
         "failure_groups": _conditions.FAILURE_GROUPS,
-        "failed_runs": _conditions.failed_runs(summary, overrules),
-        "overruled": [run for run in _conditions.failed_runs(summary, overrules) if run.overrule is not None],
+        "failed_runs": runs,
+        "overruled": [run for run in runs if run.overrule is not None],
         **drawn,
     }
 

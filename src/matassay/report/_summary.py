@@ -357,8 +357,7 @@ def _warnings(episodes: Sequence[EpisodeResult], subjects: Sequence[Subject]) ->
         yield f"{tasks}: episodes of different task revisions ({revisions}) stand side by side."
     otherwise = dict(_mixed(episodes, lambda e: e.grader_checksum))
     if len(otherwise) > MOST_CHECKSUMS:  # each task has its own, so that one change of the code would fill the page
-        checksums = {id: {e.grader_checksum for e in episodes if e.id == id} for id in {e.id for e in episodes}}
-        first, *others = sorted(id for id, found in checksums.items() if len(found) > 1)
+        first, *others = _differing(episodes, lambda e: e.grader_checksum)
         otherwise = {f"{first} and {len(others)} more tasks": "the table of checksums has all"}
     for tasks, sums in otherwise.items():
         yield f"{tasks}: graded by different grading code ({sums}); `matassay regrade` judges them alike."
@@ -405,15 +404,19 @@ def _versions(episodes: Sequence[EpisodeResult]) -> dict[str, set[str]]:
 
 def _mixed(episodes: Sequence[EpisodeResult], value: Callable[[EpisodeResult], str]) -> Iterable[tuple[str, str]]:
     """Tasks whose episodes differ in something, and the values that they have; tasks with the same values together."""
+    together: dict[str, list[str]] = defaultdict(list)
+    for id, values in _differing(episodes, value).items():
+        together[", ".join(sorted(values))].append(id)
+    for values_, ids in together.items():
+        yield ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more tasks", values_
+
+
+def _differing(episodes: Sequence[EpisodeResult], value: Callable[[EpisodeResult], str]) -> dict[str, set[str]]:
+    """Tasks whose episodes differ in something, in the order of their ids, and the values that they have."""
     found: dict[str, set[str]] = defaultdict(set)
     for e in episodes:
         found[e.id].add(value(e))
-    together: dict[str, list[str]] = defaultdict(list)
-    for id, values in sorted(found.items()):
-        if len(values) > 1:
-            together[", ".join(sorted(values))].append(id)
-    for values_, ids in together.items():
-        yield ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more tasks", values_
+    return {id: values for id, values in sorted(found.items()) if len(values) > 1}
 
 
 def _repeated(episodes: Sequence[EpisodeResult]) -> Iterable[tuple[tuple[str, str, str], int]]:

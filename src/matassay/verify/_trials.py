@@ -82,7 +82,8 @@ class _Watched(Episode):
             seen = await self.world.observe(accessible=accessible, picture=False)
             return _Glance(**vars(seen), world=self.world)
         seen = await super().look(accessible=accessible)
-        self.screens.append(hashlib.sha256(seen.image).hexdigest())
+        if self.keeps:
+            self.screens.append(hashlib.sha256(seen.image).hexdigest())
         return seen
 
 

@@ -74,7 +74,8 @@ class Bubblewrap(Served):
     # --- start ----------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        if find_bubblewrap() is None:
+        self._program = find_bubblewrap()
+        if self._program is None:
             raise not_installed()
 
     def _own_facts(self) -> Mapping[str, str]:
@@ -87,7 +88,7 @@ class Bubblewrap(Served):
         }
 
     async def _start(self, channel: Channel) -> None:
-        self._program = program = find_bubblewrap()
+        program = self._program
         assert program is not None
         self._cage = cage = build_cage(self._limits)
         if self._uid is None:

@@ -77,6 +77,8 @@ class FolderWorkspace(Served):
 
     def _fill(self) -> Path:
         remove_leftovers()
+        if self._uid is not None:
+            remove_leftover_ipc()
         top = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         top.chmod(0o755)
         for name in ("home", "tmp", "shm", "run"):
@@ -108,8 +110,6 @@ class FolderWorkspace(Served):
         return top
 
     async def _start(self, channel: Channel) -> None:
-        if self._uid is not None:
-            remove_leftover_ipc()
         self._top = await asyncio.to_thread(self._fill)
         self._home = os.open(self._top / "home", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if not self._confined:

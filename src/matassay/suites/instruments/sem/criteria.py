@@ -78,8 +78,8 @@ def rest_kept(*but: str) -> Criterion:
     )
 
 
-SETTINGS = tuple(name for name in NOMINAL if not name.startswith("stage_"))
-"""Controls of beam, lens, stigmators, detector and scan."""
+PLACE = ("sample", *(name for name in NOMINAL if name.startswith("stage_")))
+"""What is under the beam; all else that was noted at the start are controls of beam, lens, stigmators, detector and scan."""
 
 
 def settings_kept(*but: str) -> Criterion:
@@ -87,9 +87,7 @@ def settings_kept(*but: str) -> Criterion:
     return Criterion(
         "settings_kept",
         "the settings of beam, focus, stigmators, detector and scan that the task leaves alone are as they were",
-        lambda evidence, goal: all(
-            evidence.state[name] == evidence.state["at_start"][name] for name in SETTINGS if name not in but
-        ),
+        lambda evidence, goal: _as_at_start(evidence.state, evidence, (*PLACE, *but)),
         holds_at_start=True,
     )
 
