@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import sem
+from . import sem, xrd
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,15 @@ SUITE_SECONDS: Mapping[str, float] = {"xrd": 20.0}
 TOGETHER_SECONDS = 60.0
 """All tasks of all instruments in one run by the reference agent, s: 22 tasks of two instruments."""
 
-OWN_MEASUREMENTS: Mapping[str, Mapping[str, Callable[[], float]]] = {"sem": {"frame_512_ms": sem.frame}}
+OWN_MEASUREMENTS: Mapping[str, Mapping[str, Callable[[], float]]] = {
+    "sem": {"frame_512_ms": sem.frame},
+    "xrd": {"pattern_ms": xrd.pattern},
+}
 """What only one instrument has, by the name under which it stands in that instrument's results."""
 
 OWN: Mapping[str, tuple[Goal, ...]] = {
     "sem": (Goal("picture of 512 x 512 pixels, ms of CPU", lambda r: r["frame_512_ms"], 30.0),),
+    "xrd": (Goal("pattern of 7000 angles, ms of CPU", lambda r: r["pattern_ms"], 60.0),),
 }
 """The goals for these."""
 

@@ -213,9 +213,9 @@ def test_a_model_that_thinks_too_long_is_stopped(attempt, monkeypatch):
     assert (meta["outcome"], meta["error"]) == ("limit", "the time budget of 0.3 s is spent")
 
 
-@pytest.mark.parametrize("limits", [{"token_limit": 250}, {"time_limit": 3}])
+@pytest.mark.parametrize("limits", [{"token_limit": 250}, {"time_limit": 6}])
 def test_limits_of_the_run(attempt, limits):
-    turns = itertools.chain([reply(WRITE)], itertools.repeat(reply("import time; time.sleep(0.2)")))
+    turns = itertools.chain([reply(WRITE)], itertools.repeat(reply("import time; time.sleep(0.3)")))
     meta, value, asked, _ = attempt(turns, limits=limits, step_limit=100)
     assert (meta["outcome"], value["success"]) == ("limit", 1.0)
     if "time_limit" in limits:

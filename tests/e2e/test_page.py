@@ -30,7 +30,7 @@ pytestmark = pytest.mark.browser
 
 TOKEN = "a-control-token-for-tests"
 VIEWPORT = {"width": 1366, "height": 768}
-DEADLINE = 15.0
+DEADLINE = 60.0
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -80,7 +80,7 @@ async def test_what_cannot_be_started_says_why(box: Workspace) -> None:
 
 
 async def test_a_slow_program_is_killed_with_its_children(box: Workspace) -> None:
-    done = await box.run(["sh", "-c", "trap '' TERM INT; sleep 100 & echo begun; sleep 100"], timeout=0.5)
+    done = await box.run(["sh", "-c", "trap '' TERM INT; sleep 100 & echo begun; sleep 100"], timeout=2)
     assert done.timed_out
     assert done.exit_code is None
     assert done.stdout == b"begun\n"
@@ -276,13 +276,13 @@ def test_a_killed_host_takes_everything_with_it(backend: str) -> None:
         finally:
             host.kill()
     for fd in pidfds:
-        assert select.select([fd], [], [], 10)[0], "a process outlived its host by 10 s"
+        assert select.select([fd], [], [], 60)[0], "a process outlived its host by a minute"
         os.close(fd)
     assert not left()
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         threading.Event().wait(0.02)

@@ -13,6 +13,7 @@ FIGURES = {
     "headless_steps_per_s": 2000.0,
     "memory_per_episode_mib": 60.0,
     "frame_512_ms": 6.0,
+    "pattern_ms": 1.2,
     "reference_suite": {"seconds": 25.0},
 }
 

@@ -21,7 +21,7 @@ from matassay.kit.session import FLOATS, GREY, JPEG, encode
 from .toaster import INSTRUMENTS
 
 TOKEN = "a-control-token-for-tests"
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 @pytest.fixture(scope="module")

