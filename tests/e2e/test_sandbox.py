@@ -244,7 +244,9 @@ async def test_closing_at_any_moment_leaves_no_process_and_no_descriptor() -> No
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
         await once(lambda box: None)
-    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+    async with asyncio.timeout(60):  # the last ones are closed in the next turns of the loop
+        while len(list(Path("/proc/self/fd").iterdir())) > before:
+            await asyncio.sleep(0)
 
 
 HOST = """
