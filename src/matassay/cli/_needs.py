@@ -86,8 +86,8 @@ def choose_sandbox(kind: str | None) -> None:
     os.environ[SANDBOX_VARIABLE] = kind
 
 
-def _check_sandbox() -> None:
-    """Find out once, before any episode, whether there can be a sandbox and what it works with.
+def _check_sandbox(kind: str) -> None:
+    """Find out once, before any episode, whether there can be a sandbox of this kind and what it works with.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _check_sandbox() -> None:
 
     from matassay.worlds.workspace import find_software, probe_sandbox
 
-    asyncio.run(probe_sandbox(find_software()))
+    asyncio.run(probe_sandbox(find_software(), kind))
 
 
 def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
@@ -111,13 +111,14 @@ def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
     """
     from matassay.worlds.workspace import CONTAINERS, WEAK, chosen_backend, missing
 
-    if chosen_backend() in CONTAINERS:  # whose image has them; that is looked at when the container is there
+    kind = chosen_backend()
+    if kind in CONTAINERS:  # whose image has them; that is looked at when the container is there
         return list(tasks), {}
     by_code = any(t.interface is Interface.WORKSPACE for t in tasks)
-    if by_code and chosen_backend() in WEAK:
-        say(f"Sandbox {chosen_backend()}: {WEAK[chosen_backend()]}; every result says so, and they cannot be compared.")
-    elif by_code:
-        _check_sandbox()
+    if by_code and kind in WEAK:
+        say(f"Sandbox {kind}: {WEAK[kind]}; every result says so, and they cannot be compared.")
+    if by_code:
+        _check_sandbox(kind)
     lacking = {t.id: "; ".join(map(str, missing(t.requires))) for t in tasks if t.requires}
     lacking = {id: reason for id, reason in lacking.items() if reason}
     if tasks and len(lacking) == len(tasks):
@@ -141,7 +142,9 @@ def check_model(model: str | None, *, alone: bool) -> None:
     MatAssayError
         If the model cannot be used.
     """
-    provider, _, rest = (model or "").partition("/")
+    provider, slash, rest = (model or "").partition("/")
+    if model is not None and not (provider and slash and rest):
+        raise MatAssayError(f"model {model!r} is not PROVIDER/NAME, as in anthropic/claude-opus-5-5 or openai/gpt-5")
     found = [(package, key) for package, key in PROVIDERS.items() if package.split("-")[0] == provider]
     for package, key in found:
         try:

@@ -16,7 +16,7 @@ from matassay.core import SCHEMA_VERSION, EpisodeResult, MatAssayError, UnknownT
 
 from ._console import Format, claim_stdout, counted, fitting_table, say
 from ._engine import load_engine
-from ._places import check_port, file_named, folder_named
+from ._places import check_port, file_named, folder_named, log_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,9 @@ def report(
             raise MatAssayError(f"no finished episode in {places}; folders inside a folder are named themselves")
         settings = read_settings([folder.resolve() for folder in logdir])
         overrules = read_overrules(failures) if failures is not None else find_overrules(logdir)
-        files = write_report(results, out or logdir[0], settings, overrules)
+        place = out or logdir[0]
+        with log_folder(place, "the report"):
+            files = write_report(results, place, settings, overrules)
         summary = summarise(results, settings)
         _tell_idle(idle_overrules(results, overrules))
         if format is Format.JSON:
@@ -198,7 +200,9 @@ def replay(
         if sample is not None and out is None:
             safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in sample)
             default = default.with_name(f"{default.stem}.{safe}.html")
-        page = write_folder_replay(log, out or default, sample)
+        place = out or default
+        with log_folder(place.parent, "the replay"):
+            page = write_folder_replay(log, place, sample)
         if page is None:
             raise MatAssayError(f"{log}: no finished episode{f' with {sample!r} in its id' if sample else ''}")
         if format is Format.JSON:

@@ -165,7 +165,7 @@ def run(
                 }
             )
             say(*(f"{what}: {path}" for what, path in files.items()))
-        else:
+        elif results:
             _print(out, results, {**files, "logs": folder})
         _complain(results)
         if unfinished:

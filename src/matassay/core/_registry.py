@@ -85,9 +85,12 @@ def _broken(prefix: str) -> str:
     return "; ".join(f"{id} is left out: {why}" for id, why in left)
 
 
-def _nearest(id: str) -> str:
-    """A hint at the ids that look most like this one."""
-    near = get_close_matches(id, [t.id for t in all_tasks()], n=3, cutoff=0.7)
+def _nearest(id: str, *, prefixes: bool = False) -> str:
+    """A hint at the ids, or also at the beginnings of ids, that look most like this one."""
+    known = [t.id for t in all_tasks()]
+    if prefixes:
+        known += {"/".join(parts[:n]) for parts in (i.split("/") for i in known) for n in range(1, len(parts))}
+    near = get_close_matches(id, known, n=3, cutoff=0.7)
     return f" (did you mean {', '.join(near)}?)" if near else ""
 
 
@@ -106,7 +109,7 @@ def select_tasks(prefixes: Iterable[str] = (), span: Span | None = None) -> list
     for prefix in [p.strip("/") for p in prefixes] or [""]:
         hits = [t for t in tasks if not prefix or _under(t.id, prefix)]
         if not hits:
-            unknown = f"no task id begins with {prefix!r}{_nearest(prefix)}; `matassay list` shows all"
+            unknown = f"no task id begins with {prefix!r}{_nearest(prefix, prefixes=True)}; `matassay list` shows all"
             raise UnknownTask(_broken(prefix) or unknown)
         chosen.update({t.id: t for t in hits})
     return [t for t in tasks if t.id in chosen and (span is None or t.span is span)]

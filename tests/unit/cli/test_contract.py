@@ -248,6 +248,14 @@ def test_folder_that_cannot_be_written_is_said_before_anything_runs(shell, folde
     assert "Starting" not in ran.err
 
 
+@pytest.mark.parametrize("model", ["gpt-5", "openai/", "/gpt-5"])
+def test_model_without_a_provider_is_said_before_anything_runs(shell, model):
+    ran = shell("run", LAMP, "--model", model)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"model {model!r} is not PROVIDER/NAME" in ran.err
+    assert "Starting" not in ran.err
+
+
 def test_model_that_cannot_be_used_is_one_line_and_leaves_no_folder(shell, monkeypatch):
     ran = shell("run", LAMP, "--model", "nobody/model")
     assert "matassay: model 'nobody/model' cannot be used: " in ran.err
@@ -288,6 +296,8 @@ def test_incomplete(shell, monkeypatch):
     assert ran.code == 2
     assert ran.json()["summary"]["attempted"] == 0
     assert "2 of 2 episodes came to no end" in ran.err
+    ran = shell("run", LAMP, "--agent", "reference", "--seeds", "2")
+    assert (ran.code, ran.out) == (2, "")  # no table of nothing
 
 
 NOISY = """
@@ -400,6 +410,15 @@ def test_report(shell, logs):
     assert (empty.code, empty.out) == (2, "")
     assert "no finished episode in empty" in empty.err
     assert not list(Path("empty").iterdir())
+
+
+@pytest.mark.parametrize("place", ["file", "/proc/nope"])
+def test_pages_for_which_there_is_no_place_are_refused_in_words(shell, logs, place):
+    Path("file").touch()
+    for command, out, what in (("report", place, "report"), ("replay", f"{place}/page.html", "replay")):
+        ran = shell(command, "ref", "--out", out)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"cannot write the {what} to {place}: " in ran.err
 
 
 def test_regrade(shell, logs, monkeypatch):

@@ -56,6 +56,18 @@ def test_a_weaker_sandbox_is_said_before_anything_runs(
     assert "cannot be compared" in said
 
 
+@pytest.mark.parametrize("kind", ["auto", "none", "sandlock"])
+def test_a_sandbox_that_cannot_start_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    async def broken(self: object) -> None:
+        raise EnvironmentFailure(f"{type(self).__name__} has no place here")
+
+    monkeypatch.setenv("MATASSAY_SANDBOX", kind)
+    name = "Bubblewrap" if kind == "auto" else "FolderWorkspace"
+    monkeypatch.setattr(f"matassay.worlds.workspace._box.{name}.start", broken)
+    with pytest.raises(EnvironmentFailure, match=f"{name} has no place here"):
+        usable([SimpleNamespace(id="research/a/3", requires=(), interface=Interface.WORKSPACE)])  # type: ignore[list-item]
+
+
 def test_without_an_environment_nothing_is_begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MATASSAY_WORKSPACE", str(tmp_path / "none"))
     with pytest.raises(EnvironmentFailure, match="workspace"):

@@ -76,6 +76,13 @@ def test_prefix_ends_at_a_part_of_the_id() -> None:
             continue
         with pytest.raises(UnknownTask, match="no task id begins with"):
             select_tasks([part])
+    for wrong, meant in (
+        ("instruments/xdr", "instruments/xrd"),
+        ("instrument", "instruments"),
+        ("reserch", "research"),
+    ):
+        with pytest.raises(UnknownTask, match=rf"did you mean {meant}[,?]"):
+            select_tasks([wrong])
 
 
 def test_span_selects() -> None:
