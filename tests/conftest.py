@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +20,11 @@ FOREIGN = re.compile(
 hypothesis.settings.register_profile("dev", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+# Or the first asynchronous test would get a loop from `asyncio.get_event_loop` to put back behind it, which nobody
+# closes: it would be found by the collector in some later test, whichever that is.
+asyncio.set_event_loop(None)
 
 
 def _without_foreign(patch: pytest.MonkeyPatch) -> None:

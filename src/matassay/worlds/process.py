@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -106,7 +107,8 @@ class Child:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(secret.encode() + b"\n")
-        await self._process.stdin.drain()
+        with contextlib.suppress(ConnectionError):  # it has ended already, which is told below
+            await self._process.stdin.drain()
         line = await self._process.stdout.readline()
         if not line:
             raise OSError("it ended at once")
