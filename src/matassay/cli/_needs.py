@@ -114,10 +114,9 @@ def usable(tasks: Sequence[Task]) -> tuple[list[Task], dict[str, str]]:
     kind = chosen_backend()
     if kind in CONTAINERS:  # whose image has them; that is looked at when the container is there
         return list(tasks), {}
-    by_code = any(t.interface is Interface.WORKSPACE for t in tasks)
-    if by_code and kind in WEAK:
-        say(f"Sandbox {kind}: {WEAK[kind]}; every result says so, and they cannot be compared.")
-    if by_code:
+    if any(t.interface is Interface.WORKSPACE for t in tasks):
+        if kind in WEAK:
+            say(f"Sandbox {kind}: {WEAK[kind]}; every result says so, and they cannot be compared.")
         _check_sandbox(kind)
     lacking = {t.id: "; ".join(map(str, missing(t.requires))) for t in tasks if t.requires}
     lacking = {id: reason for id, reason in lacking.items() if reason}
@@ -142,8 +141,8 @@ def check_model(model: str | None, *, alone: bool) -> None:
     MatAssayError
         If the model cannot be used.
     """
-    provider, slash, rest = (model or "").partition("/")
-    if model is not None and not (provider and slash and rest):
+    provider, _, rest = (model or "").partition("/")
+    if model is not None and not (provider and rest):
         raise MatAssayError(f"model {model!r} is not PROVIDER/NAME, as in anthropic/claude-opus-5-5 or openai/gpt-5")
     found = [(package, key) for package, key in PROVIDERS.items() if package.split("-")[0] == provider]
     for package, key in found:
